@@ -1,0 +1,2 @@
+//! The `rimms` command.
+fn main() {}
