@@ -1,0 +1,109 @@
+//! What a device can report.
+
+use super::DeviceInfo;
+use std::fmt;
+
+/// The operations of a device, as they are named in errors and counted by `faulty`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Operation {
+    /// `allocate`
+    Allocate,
+    /// `free`
+    Free,
+    /// `upload`
+    Upload,
+    /// `download`
+    Download,
+    /// `copy_within`, `copy_from`
+    Copy,
+    /// `launch`
+    Launch,
+    /// `flush`, `invalidate`
+    Maintain,
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Allocate => "allocation",
+            Self::Free => "release of memory",
+            Self::Upload => "copy host to device",
+            Self::Download => "copy device to host",
+            Self::Copy => "copy device to device",
+            Self::Launch => "execution",
+            Self::Maintain => "cache maintenance",
+        })
+    }
+}
+
+/// Why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DeviceErrorKind {
+    /// More than the device has in all.
+    NeverFits {
+        /// Bytes wanted.
+        wanted: u64,
+        /// Bytes in all.
+        capacity: u64,
+    },
+    /// Not enough is free now.
+    Full {
+        /// Bytes wanted.
+        wanted: u64,
+        /// Bytes free.
+        free: u64,
+        /// Bytes in all.
+        capacity: u64,
+    },
+    /// Enough is free, but not in one piece.
+    Fragmented {
+        /// Bytes wanted.
+        wanted: u64,
+        /// Bytes free.
+        free: u64,
+        /// The largest piece.
+        largest: u64,
+    },
+    /// The device does not have this operation.
+    Unsupported,
+    /// An address or span that is not the device's, found by a device that checks.
+    Invalid,
+    /// The operation failed, in the driver's words.
+    Failed,
+    /// A kernel of the user's returned an error.
+    Kernel,
+    /// A closure of the user's panicked.
+    Panicked,
+}
+
+/// An operation of a device failed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{operation} failed on {device}: {message}")]
+pub struct DeviceError {
+    /// The device.
+    pub device: Box<str>,
+    /// What it was doing.
+    pub operation: Operation,
+    /// Why.
+    pub kind: DeviceErrorKind,
+    /// The device's words.
+    pub message: Box<str>,
+}
+
+impl DeviceError {
+    /// An error of `device` in `operation`.
+    pub fn new(device: &DeviceInfo, operation: Operation, kind: DeviceErrorKind, message: impl Into<Box<str>>) -> Self {
+        Self { device: device.name.clone(), operation, kind, message: message.into() }
+    }
+
+    /// The device does not have this operation.
+    pub fn unsupported(device: &DeviceInfo, operation: Operation) -> Self {
+        Self::new(device, operation, DeviceErrorKind::Unsupported, "the device does not have it")
+    }
+
+    /// May another PE do better? Not where the user's own code refused.
+    pub fn is_retryable(&self) -> bool {
+        !matches!(self.kind, DeviceErrorKind::Kernel | DeviceErrorKind::Panicked)
+    }
+}

@@ -1,0 +1,1 @@
+//! device/faulty/mod.rs

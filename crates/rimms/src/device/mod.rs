@@ -1,0 +1,154 @@
+//! Devices: the contract that every backend keeps, and the backends.
+//!
+//! A [`Device`] owns one resource (a memory) and one or more units that execute
+//! calls on it (each becomes a PE). It is driven from above and validates
+//! nothing that is validated above:
+//!
+//! * **Who checks what.** Shapes, roles and types are checked by `op` before a
+//!   call gets here; which unit can run it is decided from the declared
+//!   [`Capability`]; addresses come from this device's own `allocate`, and
+//!   spans stay inside their block (checked by `memory`). A device reports only
+//!   what its caller cannot foresee: no room, a failed transfer, a failed
+//!   kernel, a lost device. A device that can check more does (the simulated
+//!   one does) and reports it.
+//! * **What a failure leaves.** A failed `allocate` or `free` changes nothing.
+//!   A failed transfer leaves its target undefined, its source untouched. A
+//!   failed launch leaves Out and InOut operands undefined, In operands untouched.
+//! * **Fresh memory** holds no particular bytes; a simulated device poisons it.
+//! * **Threads.** Every method may be called from any thread at any time. The
+//!   caller sees to it that no two of them write the same bytes at once, and
+//!   holds none of the runtime's global locks meanwhile.
+//!
+//! One folder a backend, with the same file names in each: `mod.rs` (the type
+//! and its construction), `memory.rs` (allocate and transfer), `launch.rs`
+//! (execution). [`faulty`] wraps any device. [`conformance`] is the suite that
+//! every backend passes. To add a device, add a folder; nothing else changes.
+
+mod capability;
+pub mod conformance;
+mod error;
+pub mod faulty;
+pub mod host;
+pub mod sim;
+mod span;
+
+pub use capability::{Capability, Lengths, OpSupport};
+pub use error::{DeviceError, DeviceErrorKind, Operation};
+pub use span::{HostSource, HostTarget, Operand, Rows, Span};
+
+use crate::op::{Call, Target};
+use std::any::Any;
+use std::fmt;
+
+/// What a device is, fixed for its life.
+#[derive(Debug, Clone)]
+pub struct DeviceInfo {
+    /// Its name, unique in a runtime: `acc0`.
+    pub name: Box<str>,
+    /// One line for people: `simulated accelerator, 64 MiB, two-level heap`.
+    pub description: Box<str>,
+    /// Which kernels of a user-defined op it runs.
+    pub target: Target,
+    /// Bytes of its memory; `None` where only the driver knows.
+    pub capacity: Option<u64>,
+    /// Does it work on the host's memory directly? Only such devices can run `zero-copy`.
+    pub shares_host_memory: bool,
+    /// The units that execute calls.
+    pub units: Vec<UnitInfo>,
+}
+
+/// One unit of a device: what becomes a PE.
+#[derive(Debug, Clone)]
+pub struct UnitInfo {
+    /// Its name, unique in a runtime: a kind and a number, `fft0`.
+    pub name: Box<str>,
+    /// What it can do. It is never given anything else.
+    pub capability: Capability,
+}
+
+/// How a device's memory is used just now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Usage {
+    /// Bytes in live blocks, rounding included.
+    pub used: u64,
+    /// Bytes free.
+    pub free: u64,
+    /// Bytes of the largest free block.
+    pub largest_free: u64,
+    /// Live blocks.
+    pub blocks: u64,
+    /// Bytes the marking system itself takes.
+    pub metadata: u64,
+}
+
+/// A device: see the [module](self) for the contract.
+pub trait Device: Send + Sync + fmt::Debug {
+    /// What it is.
+    fn info(&self) -> &DeviceInfo;
+
+    /// A block of `bytes` bytes, aligned for every element type the device knows.
+    ///
+    /// # Errors
+    /// [`DeviceErrorKind::Full`], `Fragmented` or `NeverFits`, told apart.
+    fn allocate(&self, bytes: u64) -> Result<u64, DeviceError>;
+
+    /// Gives a block back.
+    ///
+    /// # Errors
+    /// Where `address` is not the start of a live block.
+    fn free(&self, address: u64) -> Result<(), DeviceError>;
+
+    /// How full the memory is.
+    fn usage(&self) -> Usage;
+
+    /// Host → device.
+    ///
+    /// # Errors
+    /// Where the transfer fails.
+    fn upload(&self, from: &HostSource<'_>, to: &Span) -> Result<(), DeviceError>;
+
+    /// Device → host.
+    ///
+    /// # Errors
+    /// Where the transfer fails.
+    fn download(&self, from: &Span, to: &mut HostTarget<'_>) -> Result<(), DeviceError>;
+
+    /// From one place of this memory to another that does not overlap it.
+    ///
+    /// # Errors
+    /// Where the transfer fails.
+    fn copy_within(&self, from: &Span, to: &Span) -> Result<(), DeviceError>;
+
+    /// Directly from another device's memory.
+    ///
+    /// # Errors
+    /// [`DeviceErrorKind::Unsupported`] where the two have no direct way: the caller then goes through the host.
+    fn copy_from(&self, _peer: &dyn Device, _from: &Span, _to: &Span) -> Result<(), DeviceError> {
+        Err(DeviceError::unsupported(self.info(), Operation::Copy))
+    }
+
+    /// Runs `call` on unit `unit`, and returns when it is done.
+    ///
+    /// # Errors
+    /// Where the device, or the kernel, fails.
+    fn launch(&self, unit: usize, call: &Call, operands: &[Operand]) -> Result<(), DeviceError>;
+
+    /// Makes what the host wrote visible to the device: for devices that share memory but not caches.
+    ///
+    /// # Errors
+    /// Where the device fails.
+    fn flush(&self, _span: &Span) -> Result<(), DeviceError> {
+        Ok(())
+    }
+
+    /// Makes what the device wrote visible to the host: the other half of [`flush`](Self::flush).
+    ///
+    /// # Errors
+    /// Where the device fails.
+    fn invalidate(&self, _span: &Span) -> Result<(), DeviceError> {
+        Ok(())
+    }
+
+    /// The device itself, for a peer of the same backend that looks for a direct way. A wrapper gives what it wraps.
+    fn as_any(&self) -> &dyn Any;
+}

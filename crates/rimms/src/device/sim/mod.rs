@@ -1,0 +1,1 @@
+//! device/sim/mod.rs

@@ -1,0 +1,203 @@
+//! Where bytes are: rows in a device's or in the host's memory.
+//!
+//! The only types through which the host's memory reaches a device. Their
+//! constructors are unsafe and state what the maker vouches for; using them is safe.
+#![allow(unsafe_code)]
+
+use crate::op::Role;
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+
+/// The layout of a region: `rows` rows of `row_bytes` bytes, `pitch` bytes apart.
+/// One row is a plain run of bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Rows {
+    /// Number of rows.
+    pub rows: usize,
+    /// Bytes of a row.
+    pub row_bytes: usize,
+    /// Bytes from the start of one row to that of the next.
+    pub pitch: usize,
+}
+
+impl Rows {
+    /// A plain run of bytes.
+    #[inline]
+    pub const fn run(bytes: usize) -> Self {
+        Self { rows: 1, row_bytes: bytes, pitch: bytes }
+    }
+
+    /// Bytes of all rows, gaps apart.
+    #[inline]
+    pub const fn bytes(&self) -> usize {
+        self.rows * self.row_bytes
+    }
+
+    /// Bytes from the first row's start to the last one's end.
+    #[inline]
+    pub const fn extent(&self) -> usize {
+        if self.rows == 0 { 0 } else { (self.rows - 1) * self.pitch + self.row_bytes }
+    }
+
+    /// Do the rows follow each other without gaps?
+    #[inline]
+    pub const fn is_run(&self) -> bool {
+        self.rows == 1 || self.pitch == self.row_bytes
+    }
+}
+
+/// A region of a device's memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Span {
+    /// Where the first row starts.
+    pub address: u64,
+    /// Its layout.
+    pub rows: Rows,
+}
+
+impl Span {
+    /// A plain run of bytes.
+    pub const fn run(address: u64, bytes: usize) -> Self {
+        Self { address, rows: Rows::run(bytes) }
+    }
+
+    /// Where row `i` starts.
+    #[inline]
+    pub const fn row(&self, i: usize) -> u64 {
+        self.address + (i * self.rows.pitch) as u64
+    }
+}
+
+/// An operand of a launch.
+#[derive(Debug, Clone, Copy)]
+pub struct Operand {
+    span: Span,
+    role: Role,
+}
+
+impl Operand {
+    /// # Safety
+    /// Until the launch has returned, `span` lies inside a live block of the
+    /// device it is launched on (for the host: of initialised memory that
+    /// belongs to the maker, at an address with exposed provenance); nobody
+    /// writes an In operand's bytes; nobody else touches those of an Out or
+    /// InOut operand, another operand of the same call included.
+    #[inline]
+    pub const unsafe fn new(span: Span, role: Role) -> Self {
+        Self { span, role }
+    }
+
+    /// Where.
+    #[inline]
+    pub const fn span(&self) -> &Span {
+        &self.span
+    }
+
+    /// What for.
+    #[inline]
+    pub const fn role(&self) -> Role {
+        self.role
+    }
+}
+
+/// Host bytes to be read.
+#[derive(Debug, Clone, Copy)]
+pub struct HostSource<'a> {
+    start: NonNull<u8>,
+    rows: Rows,
+    life: PhantomData<&'a [u8]>,
+}
+
+// SAFETY: as `&[u8]`, which it is in all but strides.
+unsafe impl Send for HostSource<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for HostSource<'_> {}
+
+impl<'a> HostSource<'a> {
+    /// # Safety
+    /// For all of `'a` every row is initialised memory that nobody writes.
+    #[inline]
+    pub const unsafe fn new(start: NonNull<u8>, rows: Rows) -> Self {
+        Self { start, rows, life: PhantomData }
+    }
+
+    /// A plain slice.
+    pub const fn from_slice(bytes: &'a [u8]) -> Self {
+        // A slice's pointer is never null.
+        let start = match NonNull::new(bytes.as_ptr().cast_mut()) {
+            Some(start) => start,
+            None => NonNull::dangling(),
+        };
+        Self { start, rows: Rows::run(bytes.len()), life: PhantomData }
+    }
+
+    /// The layout.
+    pub const fn rows(&self) -> &Rows {
+        &self.rows
+    }
+
+    /// Row `i`; empty beyond the last. A region without gaps may be asked for as one row: [`whole`](Self::whole).
+    #[inline]
+    pub fn row(&self, i: usize) -> &'a [u8] {
+        if i >= self.rows.rows {
+            return &[];
+        }
+        // SAFETY: `new` vouches for every row, and i is one of them.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr().add(i * self.rows.pitch), self.rows.row_bytes) }
+    }
+
+    /// All bytes as one slice, where there are no gaps.
+    #[inline]
+    pub fn whole(&self) -> Option<&'a [u8]> {
+        // SAFETY: without gaps the rows, which `new` vouches for, are one run.
+        self.rows.is_run().then(|| unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.rows.bytes()) })
+    }
+}
+
+/// Host bytes to be written.
+#[derive(Debug)]
+pub struct HostTarget<'a> {
+    start: NonNull<u8>,
+    rows: Rows,
+    life: PhantomData<&'a mut [u8]>,
+}
+
+// SAFETY: as `&mut [u8]`, which it is in all but strides.
+unsafe impl Send for HostTarget<'_> {}
+
+impl<'a> HostTarget<'a> {
+    /// # Safety
+    /// For all of `'a` every row is initialised memory that nobody else touches.
+    #[inline]
+    pub const unsafe fn new(start: NonNull<u8>, rows: Rows) -> Self {
+        Self { start, rows, life: PhantomData }
+    }
+
+    /// A plain slice.
+    pub fn from_slice(bytes: &'a mut [u8]) -> Self {
+        let rows = Rows::run(bytes.len());
+        Self { start: NonNull::from(bytes).cast(), rows, life: PhantomData }
+    }
+
+    /// The layout.
+    pub const fn rows(&self) -> &Rows {
+        &self.rows
+    }
+
+    /// Row `i`; empty beyond the last.
+    #[inline]
+    pub fn row(&mut self, i: usize) -> &mut [u8] {
+        if i >= self.rows.rows {
+            return &mut [];
+        }
+        // SAFETY: `new` vouches for every row, i is one of them, and `&mut self` lends out one at a time.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr().add(i * self.rows.pitch), self.rows.row_bytes) }
+    }
+
+    /// All bytes as one slice, where there are no gaps.
+    #[inline]
+    pub fn whole(&mut self) -> Option<&mut [u8]> {
+        // SAFETY: without gaps the rows, which `new` vouches for, are one run; `&mut self` lends it out once at a time.
+        self.rows.is_run().then(|| unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.rows.bytes()) })
+    }
+}

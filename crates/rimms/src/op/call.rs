@@ -1,0 +1,388 @@
+//! The calls: parameters, roles, shape rules, amount of work.
+
+use super::{Element, Peak, SampleType, UserCall};
+use num_complex::Complex32;
+use smallvec::SmallVec;
+use std::fmt;
+
+/// What a call does with an operand.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Role {
+    /// Read.
+    In,
+    /// Every byte is written, none is read.
+    Out,
+    /// Read, then written.
+    InOut,
+}
+
+impl Role {
+    /// Does the call need the old bytes?
+    #[inline]
+    pub const fn reads(self) -> bool {
+        !matches!(self, Self::Out)
+    }
+
+    /// Does the call write?
+    #[inline]
+    pub const fn writes(self) -> bool {
+        !matches!(self, Self::In)
+    }
+}
+
+/// An operand as a shape rule sees it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Shape {
+    /// Number of elements.
+    pub len: usize,
+    /// Their type.
+    pub element: Element,
+}
+
+impl Shape {
+    /// `len` elements of type `element`.
+    #[inline]
+    pub const fn new(len: usize, element: Element) -> Self {
+        Self { len, element }
+    }
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} x {}", self.len, self.element.name())
+    }
+}
+
+/// Element-wise operation of two operands `a` and `b`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum ZipOp {
+    /// `a + b`
+    Add,
+    /// `a − b`
+    Sub,
+    /// `a · b` (the complex product for complex samples)
+    Mul,
+    /// `a / b`
+    Div,
+    /// `a · conj(b)`; for real samples the same as `Mul`
+    ConjMul,
+}
+
+impl ZipOp {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Add, Self::Sub, Self::Mul, Self::Div, Self::ConjMul];
+}
+
+/// Fourier transforms of `rows` rows of `n` complex samples each.
+///
+/// Forward: `X[k] = Σ x[j]·exp(−2πi·jk/n)`; inverse with `+` and scaled by `1/n`, so that one undoes the other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Fft {
+    /// Samples in a row.
+    pub n: usize,
+    /// Rows.
+    pub rows: usize,
+    /// The inverse transform?
+    pub inverse: bool,
+    /// One InOut operand in place of In and Out?
+    pub in_place: bool,
+}
+
+/// `out = a ∘ b`, element by element.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Zip {
+    /// Which operation.
+    pub op: ZipOp,
+    /// Of what.
+    pub sample: SampleType,
+    /// Elements of `a` and of the result.
+    pub len: usize,
+    /// Elements of `b`: `len`, or a divisor of it (one row for all rows of `a`).
+    pub row: usize,
+}
+
+/// Each row rotated by `n/2` (rounded down) to the right: frequency 0 moves to the middle.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FftShift {
+    /// Of what.
+    pub sample: SampleType,
+    /// Samples in a row.
+    pub n: usize,
+    /// Rows.
+    pub rows: usize,
+}
+
+/// `out[c][r] = x[r][c]`, conjugated on request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Transpose {
+    /// Of what.
+    pub sample: SampleType,
+    /// Rows of the input.
+    pub rows: usize,
+    /// Columns of the input.
+    pub cols: usize,
+    /// Conjugate too (no effect on real samples)?
+    pub conjugate: bool,
+}
+
+/// `out = factor · x`.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Scale {
+    /// Of what. For real samples the factor's imaginary part is 0.
+    pub sample: SampleType,
+    /// The factor.
+    pub factor: Complex32,
+    /// Elements.
+    pub len: usize,
+    /// One InOut operand in place of In and Out?
+    pub in_place: bool,
+}
+
+/// Every element becomes the pattern.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Fill {
+    /// The element's bytes.
+    pub pattern: SmallVec<[u8; 16]>,
+    /// Of what.
+    pub element: Element,
+    /// Elements.
+    pub len: usize,
+}
+
+/// One unit of work.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Call {
+    /// Fourier transforms.
+    Fft(Fft),
+    /// Element-wise with two operands.
+    Zip(Zip),
+    /// Frequency 0 to the middle.
+    FftShift(FftShift),
+    /// Rows become columns.
+    Transpose(Transpose),
+    /// Times a factor.
+    Scale(Scale),
+    /// `out = |x|` of complex samples: `len` of them.
+    Magnitude(usize),
+    /// Where the largest of `len` real samples is: a [`Peak`].
+    ArgMax(usize),
+    /// The same elements elsewhere.
+    Copy(Shape),
+    /// One value everywhere.
+    Fill(Fill),
+    /// An op of the user's.
+    User(UserCall),
+}
+
+/// What sort of call, without parameters: the key of capabilities and costs.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum OpKind {
+    /// [`Call::Fft`]
+    Fft,
+    /// [`Call::Zip`]
+    Zip,
+    /// [`Call::FftShift`]
+    FftShift,
+    /// [`Call::Transpose`]
+    Transpose,
+    /// [`Call::Scale`]
+    Scale,
+    /// [`Call::Magnitude`]
+    Magnitude,
+    /// [`Call::ArgMax`]
+    ArgMax,
+    /// [`Call::Copy`]
+    Copy,
+    /// [`Call::Fill`]
+    Fill,
+    /// [`Call::User`], by the op's own number.
+    User(u32),
+}
+
+impl OpKind {
+    /// The built-in ones.
+    pub const BUILT_IN: [Self; 9] = [
+        Self::Fft,
+        Self::Zip,
+        Self::FftShift,
+        Self::Transpose,
+        Self::Scale,
+        Self::Magnitude,
+        Self::ArgMax,
+        Self::Copy,
+        Self::Fill,
+    ];
+
+    /// The name used in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Fft => "fft",
+            Self::Zip => "zip",
+            Self::FftShift => "fftshift",
+            Self::Transpose => "transpose",
+            Self::Scale => "scale",
+            Self::Magnitude => "magnitude",
+            Self::ArgMax => "arg-max",
+            Self::Copy => "copy",
+            Self::Fill => "fill",
+            Self::User(_) => "user-defined",
+        }
+    }
+}
+
+const IN_OUT: &[Role] = &[Role::In, Role::Out];
+const IN_PLACE: &[Role] = &[Role::InOut];
+
+impl Call {
+    /// What sort of call.
+    #[inline]
+    pub fn kind(&self) -> OpKind {
+        match self {
+            Self::Fft(_) => OpKind::Fft,
+            Self::Zip(_) => OpKind::Zip,
+            Self::FftShift(_) => OpKind::FftShift,
+            Self::Transpose(_) => OpKind::Transpose,
+            Self::Scale(_) => OpKind::Scale,
+            Self::Magnitude(_) => OpKind::Magnitude,
+            Self::ArgMax(_) => OpKind::ArgMax,
+            Self::Copy(_) => OpKind::Copy,
+            Self::Fill(_) => OpKind::Fill,
+            Self::User(u) => OpKind::User(u.op().id()),
+        }
+    }
+
+    /// The op's name.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Fft(Fft { inverse: true, .. }) => "ifft",
+            Self::User(u) => u.op().name(),
+            other => other.kind().name(),
+        }
+    }
+
+    /// The role of each operand, in order.
+    #[inline]
+    pub fn roles(&self) -> &[Role] {
+        match self {
+            Self::Fft(Fft { in_place: true, .. }) | Self::Scale(Scale { in_place: true, .. }) => IN_PLACE,
+            Self::Zip(_) => &[Role::In, Role::In, Role::Out],
+            Self::Fill(_) => &[Role::Out],
+            Self::User(u) => u.op().roles(),
+            _ => IN_OUT,
+        }
+    }
+
+    /// How many elements the call works through: what its cost is a function of.
+    #[inline]
+    pub fn work(&self, operands: &[Shape]) -> usize {
+        match self {
+            Self::User(_) => operands.iter().map(|s| s.len).max().unwrap_or(0),
+            _ => self.size(),
+        }
+    }
+
+    /// The same for a built-in call, from its parameters.
+    #[inline]
+    fn size(&self) -> usize {
+        match self {
+            Self::Fft(f) => f.n.saturating_mul(f.rows),
+            Self::Zip(z) => z.len,
+            Self::FftShift(s) => s.n.saturating_mul(s.rows),
+            Self::Transpose(t) => t.rows.saturating_mul(t.cols),
+            Self::Scale(s) => s.len,
+            Self::Magnitude(len) | Self::ArgMax(len) => *len,
+            Self::Copy(s) => s.len,
+            Self::Fill(f) => f.len,
+            Self::User(_) => 0,
+        }
+    }
+
+    /// Do these operands fit the call?
+    ///
+    /// # Errors
+    /// What was wanted and what was found, in words.
+    #[inline]
+    pub fn check(&self, found: &[Shape]) -> Result<(), Box<str>> {
+        let roles = self.roles();
+        if found.len() != roles.len() {
+            return Err(format!("{} operands are wanted, {} were given", roles.len(), found.len()).into());
+        }
+        if let Self::User(user) = self {
+            return user.op().check(found);
+        }
+        let ok = self.wanted(found.len()).iter().zip(found).all(|(want, found)| want == found);
+        if ok && self.nonzero() { Ok(()) } else { Err(self.complain(found)) }
+    }
+
+    fn nonzero(&self) -> bool {
+        self.size() != 0
+            && match self {
+                Self::Zip(z) => z.row != 0 && z.len.is_multiple_of(z.row),
+                _ => true,
+            }
+    }
+
+    /// The operands a built-in call wants, in order.
+    fn wanted(&self, operands: usize) -> SmallVec<[Shape; 3]> {
+        let complex = Element::of::<Complex32>();
+        let real = Element::of::<f32>();
+        let same = |shape: Shape| SmallVec::from_iter(std::iter::repeat_n(shape, operands));
+        match self {
+            // A product beyond usize cannot be the length of anything: 0 fits no operand.
+            Self::Fft(f) => same(Shape::new(f.n.checked_mul(f.rows).unwrap_or(0), complex)),
+            Self::Zip(z) => {
+                let e = z.sample.element();
+                SmallVec::from_iter([Shape::new(z.len, e), Shape::new(z.row, e), Shape::new(z.len, e)])
+            }
+            Self::FftShift(s) => same(Shape::new(s.n.checked_mul(s.rows).unwrap_or(0), s.sample.element())),
+            Self::Transpose(t) => same(Shape::new(t.rows.checked_mul(t.cols).unwrap_or(0), t.sample.element())),
+            Self::Scale(s) => same(Shape::new(s.len, s.sample.element())),
+            Self::Magnitude(len) => SmallVec::from_iter([Shape::new(*len, complex), Shape::new(*len, real)]),
+            Self::ArgMax(len) => SmallVec::from_iter([Shape::new(*len, real), Shape::new(1, Element::of::<Peak>())]),
+            Self::Copy(shape) => same(*shape),
+            Self::Fill(f) => same(Shape::new(f.len, f.element)),
+            Self::User(_) => SmallVec::new(),
+        }
+    }
+
+    #[cold]
+    fn complain(&self, found: &[Shape]) -> Box<str> {
+        if let Self::Zip(z) = self
+            && (z.row == 0 || !z.len.is_multiple_of(z.row))
+        {
+            return format!(
+                "the second operand has {} elements: as many as the first ({}) or a divisor of that are wanted",
+                z.row, z.len
+            )
+            .into();
+        }
+        let list = |shapes: &[Shape]| shapes.iter().map(Shape::to_string).collect::<Vec<_>>().join(", ");
+        let rows = match self {
+            Self::Fft(f) => format!(" (rows of {})", f.n),
+            Self::FftShift(f) => format!(" (rows of {})", f.n),
+            Self::Transpose(t) => format!(" ({} rows of {})", t.rows, t.cols),
+            _ => String::new(),
+        };
+        if self.size() == 0 {
+            return format!("there is nothing to do{rows}: operands are {}", list(found)).into();
+        }
+        format!("operands of {} are wanted{rows}, found {}", list(&self.wanted(found.len())), list(found)).into()
+    }
+}
+
+impl fmt::Display for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.name();
+        match self {
+            Self::Fft(Fft { n, rows, .. }) | Self::FftShift(FftShift { n, rows, .. }) if *rows != 1 => {
+                write!(f, "{name} of {rows} rows of {n}")
+            }
+            Self::Zip(z) => write!(f, "{name} ({:?}, {:?}) of {}", z.op, z.sample, z.len),
+            Self::Transpose(t) => write!(f, "{name} of {} x {}", t.rows, t.cols),
+            Self::User(_) => f.write_str(name),
+            _ => write!(f, "{name} of {}", self.size()),
+        }
+    }
+}

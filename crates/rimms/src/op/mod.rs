@@ -1,0 +1,26 @@
+//! Ops: what each call *is*, whichever PE runs it.
+//!
+//! A [`Call`] is one unit of work with its parameters. It knows the role of
+//! each operand (In, Out, InOut), which lengths fit together, how much work it
+//! is, and nothing of devices: an op has **one meaning on every PE**. The
+//! float64 references in [`reference`] say what that meaning is; the
+//! op × PE × size suite holds every backend's kernels against them.
+//!
+//! Invariant: a call whose [`Call::check`] passed may be run by any PE that
+//! declares the op, without further checks of lengths.
+//!
+//! Adding an op: a variant here, its shape rule, its reference, one kernel a backend.
+//! Users add theirs without touching this crate: [`UserOp`].
+
+mod args;
+mod call;
+mod element;
+pub mod reference;
+#[cfg(test)]
+mod tests;
+mod user;
+
+pub use args::{KernelArgs, KernelError};
+pub use call::{Call, Fft, FftShift, Fill, OpKind, Role, Scale, Shape, Transpose, Zip, ZipOp};
+pub use element::{Element, Peak, Sample, SampleType};
+pub use user::{Target, UserCall, UserOp, UserOpBuilder};

@@ -1,0 +1,1 @@
+//! op/reference.rs

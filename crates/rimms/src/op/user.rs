@@ -1,0 +1,240 @@
+//! Ops that users add: declared once, called like the built-in ones.
+
+use super::{Call, Element, KernelArgs, KernelError, Role, Shape};
+use bytemuck::Pod;
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// The kind of device a kernel is written for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[non_exhaustive]
+pub enum Target {
+    /// The host's processors: the kernel works on the datum's own memory.
+    Cpu,
+    /// A simulated accelerator: the kernel works on what is in the simulated memory.
+    Sim,
+}
+
+type Kernel = Box<dyn Fn(&mut KernelArgs<'_>) -> Result<(), KernelError> + Send + Sync>;
+type ShapeRule = Box<dyn Fn(&[usize]) -> Result<(), String> + Send + Sync>;
+
+struct Inner {
+    id: u32,
+    name: Box<str>,
+    roles: Vec<Role>,
+    elements: Vec<Element>,
+    rule: Option<ShapeRule>,
+    kernels: Vec<(Target, Kernel)>,
+}
+
+/// An op of the user's own. Cheap to clone.
+///
+/// ```
+/// use rimms::op::{Role, UserOp};
+/// use rimms::{Runtime, arg};
+///
+/// // y = a·x + y, with `a` given at each call
+/// let axpy = UserOp::builder("axpy")
+///     .input::<f32>()
+///     .inout::<f32>()
+///     .shape(|len| if len[0] == len[1] { Ok(()) } else { Err(format!("x has {} elements, y {}", len[0], len[1])) })
+///     .on_cpu(|k| {
+///         let (a, x) = (*k.params::<f32>()?, k.input::<f32>(0)?);
+///         k.output::<f32>(1)?.iter_mut().zip(x).for_each(|(y, x)| *y += a * x);
+///         Ok(())
+///     })
+///     .build()?;
+///
+/// let rt = Runtime::builder().cpus(1).build()?;
+/// let (mut x, mut y) = (rt.alloc::<f32>(4)?, rt.alloc::<f32>(4)?);
+/// x.overwrite()?.fill(1.0)?;
+/// y.overwrite()?.fill(0.5)?;
+/// rt.call(&axpy.with(2.0_f32), &mut [arg(&x), (&mut y).into()])?;
+/// assert_eq!(y.read()?[..], [2.5; 4]);
+/// # Ok::<(), rimms::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct UserOp(Arc<Inner>);
+
+impl UserOp {
+    /// Starts the declaration of an op.
+    pub fn builder(name: &str) -> UserOpBuilder {
+        UserOpBuilder { name: name.into(), roles: Vec::new(), elements: Vec::new(), rule: None, kernels: Vec::new() }
+    }
+
+    /// The op's name.
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// A call of this op without parameters.
+    pub fn call(&self) -> Call {
+        Call::User(UserCall { op: self.clone(), params: None })
+    }
+
+    /// A call of this op with parameters, which its kernels read with [`KernelArgs::params`].
+    pub fn with<P: Any + Send + Sync>(&self, params: P) -> Call {
+        Call::User(UserCall { op: self.clone(), params: Some(Arc::new(params)) })
+    }
+
+    pub(super) fn id(&self) -> u32 {
+        self.0.id
+    }
+
+    #[inline]
+    pub(super) fn roles(&self) -> &[Role] {
+        &self.0.roles
+    }
+
+    /// Is there a kernel for this kind of device?
+    pub fn runs_on(&self, target: Target) -> bool {
+        self.0.kernels.iter().any(|(t, _)| *t == target)
+    }
+
+    #[inline]
+    pub(super) fn check(&self, found: &[Shape]) -> Result<(), Box<str>> {
+        for (i, (want, found)) in self.0.elements.iter().zip(found).enumerate() {
+            if *want != found.element {
+                return Err(format!("operand {i} is of {}, {} is wanted", found.element.name(), want.name()).into());
+            }
+        }
+        match &self.0.rule {
+            None => Ok(()),
+            Some(rule) => {
+                let lens: smallvec::SmallVec<[usize; 8]> = found.iter().map(|s| s.len).collect();
+                // The rule is the user's code: a panic in it is an answer too.
+                match std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| rule(&lens))) {
+                    Ok(answer) => answer.map_err(Into::into),
+                    Err(_) => Err("the op's shape rule panicked".into()),
+                }
+            }
+        }
+    }
+}
+
+impl fmt::Debug for UserOp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("UserOp").field("name", &self.0.name).field("roles", &self.0.roles).finish_non_exhaustive()
+    }
+}
+
+/// A call of a [`UserOp`], with its parameters.
+#[derive(Clone)]
+pub struct UserCall {
+    op: UserOp,
+    params: Option<Arc<dyn Any + Send + Sync>>,
+}
+
+impl UserCall {
+    /// The op.
+    #[inline]
+    pub fn op(&self) -> &UserOp {
+        &self.op
+    }
+
+    /// Runs the op's kernel for `target` on `args`.
+    ///
+    /// # Errors
+    /// What the kernel says; or that there is none for this kind of device.
+    #[inline]
+    pub fn run<'a>(&'a self, target: Target, args: &mut KernelArgs<'a>) -> Result<(), KernelError> {
+        args.set_params(self.params.as_deref());
+        match self.op.0.kernels.iter().find(|(t, _)| *t == target) {
+            Some((_, kernel)) => kernel(args),
+            None => Err(format!("{} has no kernel for {target:?}", self.op.name()).into()),
+        }
+    }
+}
+
+impl fmt::Debug for UserCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("UserCall").field(&self.op).finish()
+    }
+}
+
+/// Declares a [`UserOp`]: operands in order, a shape rule, a kernel for each kind of device.
+#[must_use]
+pub struct UserOpBuilder {
+    name: Box<str>,
+    roles: Vec<Role>,
+    elements: Vec<Element>,
+    rule: Option<ShapeRule>,
+    kernels: Vec<(Target, Kernel)>,
+}
+
+impl UserOpBuilder {
+    /// The next operand.
+    pub fn operand<T: Pod>(mut self, role: Role) -> Self {
+        self.roles.push(role);
+        self.elements.push(Element::of::<T>());
+        self
+    }
+
+    /// The next operand is read.
+    pub fn input<T: Pod>(self) -> Self {
+        self.operand::<T>(Role::In)
+    }
+
+    /// The next operand is written, every byte of it.
+    pub fn output<T: Pod>(self) -> Self {
+        self.operand::<T>(Role::Out)
+    }
+
+    /// The next operand is read and written.
+    pub fn inout<T: Pod>(self) -> Self {
+        self.operand::<T>(Role::InOut)
+    }
+
+    /// Which lengths (in elements, one per operand) fit together; the error says what was wanted.
+    pub fn shape(mut self, rule: impl Fn(&[usize]) -> Result<(), String> + Send + Sync + 'static) -> Self {
+        self.rule = Some(Box::new(rule));
+        self
+    }
+
+    /// The kernel for one kind of device. A second one for the same kind replaces the first.
+    pub fn kernel(
+        mut self,
+        target: Target,
+        kernel: impl Fn(&mut KernelArgs<'_>) -> Result<(), KernelError> + Send + Sync + 'static,
+    ) -> Self {
+        self.kernels.retain(|(t, _)| *t != target);
+        self.kernels.push((target, Box::new(kernel)));
+        self
+    }
+
+    /// The kernel for the CPU.
+    pub fn on_cpu(
+        self,
+        kernel: impl Fn(&mut KernelArgs<'_>) -> Result<(), KernelError> + Send + Sync + 'static,
+    ) -> Self {
+        self.kernel(Target::Cpu, kernel)
+    }
+
+    /// The kernel for simulated accelerators.
+    pub fn on_sim(
+        self,
+        kernel: impl Fn(&mut KernelArgs<'_>) -> Result<(), KernelError> + Send + Sync + 'static,
+    ) -> Self {
+        self.kernel(Target::Sim, kernel)
+    }
+
+    /// The op.
+    ///
+    /// # Errors
+    /// [`Error::Config`](crate::Error::Config) where it has no operand or no kernel.
+    pub fn build(self) -> crate::Result<UserOp> {
+        let refuse = |why: &str| Err(crate::Error::Config(format!("op `{}` {why}", self.name).into()));
+        if self.roles.is_empty() {
+            return refuse("has no operand: declare at least one with input, output or inout");
+        }
+        if self.kernels.is_empty() {
+            return refuse("has no kernel: give it one with on_cpu or on_sim");
+        }
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        let Self { name, roles, elements, rule, kernels } = self;
+        Ok(UserOp(Arc::new(Inner { id, name, roles, elements, rule, kernels })))
+    }
+}
