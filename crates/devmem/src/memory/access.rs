@@ -1,0 +1,196 @@
+//! Loads, stores, copies and fills: one check for a range, then its bytes.
+//!
+//! Each operation tries the fast check with the buffer pinned. What it refuses is judged at leisure; if the
+//! judgement finds nothing wrong (the buffer came into being in between), it tries again.
+
+use bytemuck::Pod;
+
+use super::Memory;
+use crate::raw::words::Bytes;
+use crate::{Access, Address, Fault};
+
+/// Bytes moved at a time where they cannot be moved directly.
+const STAGE: usize = 4096;
+
+impl Memory {
+    /// Copies the bytes at `address` into `into`.
+    ///
+    /// # Errors
+    /// The [`Fault`] of the access; `into` is then unchanged. No bytes may be loaded from any place in a live buffer, its end included.
+    ///
+    /// Cost: 1.5 ns for up to 16 bytes in whole 32-bit words; long ranges near the speed of `memcpy`.
+    #[inline]
+    pub fn load(&self, address: Address, into: &mut [u8]) -> Result<(), Fault> {
+        self.with::<0, _>(address, into.len() as u64, Access::Read, |bytes| bytes.load(into))
+    }
+
+    /// Copies `from` to the bytes at `address`.
+    ///
+    /// # Errors
+    /// The [`Fault`] of the access; nothing is then stored.
+    ///
+    /// Cost: as [`load`](Self::load); some 5 ns more for each 32-bit word that is stored to in part.
+    #[inline]
+    pub fn store(&self, address: Address, from: &[u8]) -> Result<(), Fault> {
+        self.with::<0, _>(address, from.len() as u64, Access::Write, |bytes| bytes.store(from))
+    }
+
+    /// The value at `address`.
+    ///
+    /// ```
+    /// # use rimms_devmem::{AddressLayout, AddressSpace, Fault, Flags, Init, Memory};
+    /// # let memory = Memory::new(AddressSpace::Global, AddressLayout::GLOBAL);
+    /// let buffer = memory.allocate(16, Flags::default(), Init::Zeroed)?;
+    /// memory.store_value(buffer, 1.5f64)?;
+    /// assert_eq!(memory.load_value::<f64>(buffer)?, 1.5);
+    /// let odd = memory.layout().add(buffer, 2).unwrap();
+    /// assert!(matches!(memory.load_value::<f32>(odd), Err(Fault::Misaligned { alignment: 4, .. })));
+    /// # Ok::<(), Fault>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The [`Fault`] of the access, or [`Fault::Misaligned`] when the offset is no multiple of `T`'s alignment.
+    #[inline]
+    pub fn load_value<T: Pod>(&self, address: Address) -> Result<T, Fault> {
+        self.check_alignment::<T>(address, Access::Read)?;
+        let mut value = T::zeroed();
+        self.load(address, bytemuck::bytes_of_mut(&mut value))?;
+        Ok(value)
+    }
+
+    /// Stores a value at `address`.
+    ///
+    /// # Errors
+    /// The [`Fault`] of the access, or [`Fault::Misaligned`] when the offset is no multiple of `T`'s alignment.
+    #[inline]
+    pub fn store_value<T: Pod>(&self, address: Address, value: T) -> Result<(), Fault> {
+        self.check_alignment::<T>(address, Access::Write)?;
+        self.store(address, bytemuck::bytes_of(&value))
+    }
+
+    /// Copies `size` bytes from `from` to `to` in this memory. The ranges may overlap: the bytes arrive as they
+    /// were before.
+    ///
+    /// # Errors
+    /// The [`Fault`] of the load, or else of the store; nothing is then stored.
+    pub fn copy(&self, to: Address, from: Address, size: u64) -> Result<(), Fault> {
+        self.copy_from(to, self, from, size)
+    }
+
+    /// Copies `size` bytes from `from` in `source` to `to` in this memory.
+    ///
+    /// # Errors
+    /// As [`copy`](Self::copy).
+    pub fn copy_from(&self, to: Address, source: &Memory, from: Address, size: u64) -> Result<(), Fault> {
+        // Both buffers stay until the copy is done, and both ranges are checked before anything is stored.
+        let backwards = std::ptr::eq(self, source) && to > from;
+        source.with::<0, _>(from, size, Access::Read, |from| {
+            self.with::<1, _>(to, size, Access::Write, |to| copy_bytes(to, from, backwards))
+        })?
+    }
+
+    /// Fills `size` bytes at `address` with `pattern`, over and over; the last one is cut where the range ends.
+    ///
+    /// # Errors
+    /// The [`Fault`] of the store, or [`Fault::WrongSize`] when the pattern is empty and the range is not.
+    pub fn fill(&self, address: Address, pattern: &[u8], size: u64) -> Result<(), Fault> {
+        if pattern.is_empty() && size > 0 {
+            self.check(address, size, Access::Write)?;
+            return Err(Fault::WrongSize { space: self.space, wanted: 1, found: 0 });
+        }
+        self.with::<0, _>(address, size, Access::Write, |bytes| fill_bytes(bytes, pattern))
+    }
+
+    /// Checks an access without doing it. The answer is that of one moment: another thread may free the buffer right after.
+    ///
+    /// # Errors
+    /// The [`Fault`] that the access would have.
+    pub fn check(&self, address: Address, size: u64, access: Access) -> Result<(), Fault> {
+        match access {
+            Access::Free => match self.judge::<0>(address, 0, access) {
+                None if self.layout.decode(address).offset == 0 => Ok(()),
+                _ => Err(self.judge_free(address)),
+            },
+            _ => self.with::<0, _>(address, size, access, |_| ()),
+        }
+    }
+
+    /// Does something with the bytes of a range, once it is checked; `WORD` says which of the thread's two
+    /// announcements to use.
+    #[inline(always)]
+    pub(super) fn with<const WORD: usize, R>(
+        &self,
+        address: Address,
+        size: u64,
+        access: Access,
+        act: impl FnOnce(Bytes<'_>) -> R,
+    ) -> Result<R, Fault> {
+        loop {
+            if let Some(pinned) = self.table.pin::<WORD>(address) {
+                let block = pinned.block();
+                let bytes = match access {
+                    Access::Write => block.writable(address.raw(), size),
+                    _ => block.readable(address.raw(), size),
+                };
+                if let Some(bytes) = bytes {
+                    return Ok(act(bytes));
+                }
+            }
+            match self.judge::<WORD>(address, size, access) {
+                Some(fault) => return Err(fault),
+                None if size == 0 => return Ok(act(Bytes::NONE)),
+                None => {}
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn check_alignment<T>(&self, address: Address, access: Access) -> Result<(), Fault> {
+        if address.raw().is_multiple_of(align_of::<T>() as u64) {
+            return Ok(());
+        }
+        self.misaligned(address, size_of::<T>() as u64, align_of::<T>() as u64, access)
+    }
+
+    /// A misaligned address may have worse faults.
+    #[cold]
+    #[inline(never)]
+    fn misaligned(&self, address: Address, size: u64, alignment: u64, access: Access) -> Result<(), Fault> {
+        let place = self.place_of(address, size, access);
+        if place.offset.is_multiple_of(alignment) {
+            // The layout has fewer offset bits than the alignment; buffers begin aligned.
+            return Ok(());
+        }
+        Err(self.judge::<0>(address, size, access).unwrap_or(Fault::Misaligned { place, alignment }))
+    }
+}
+
+/// Copies as if all of `from` were read before anything is stored: piece by piece, beginning at the end
+/// that the copy moves towards.
+fn copy_bytes(to: Bytes<'_>, from: Bytes<'_>, backwards: bool) {
+    let mut stage = [0; STAGE];
+    let size = to.len();
+    let mut done = 0;
+    while done < size {
+        let piece = STAGE.min(size - done);
+        let at = if backwards { size - done - piece } else { done };
+        let stage = &mut stage[..piece];
+        from.part(at, piece).load(stage);
+        to.part(at, piece).store(stage);
+        done += piece;
+    }
+}
+
+/// Repeats the pattern over the range, by a stage that holds it as often as fits.
+fn fill_bytes(bytes: Bytes<'_>, pattern: &[u8]) {
+    let mut stage = [0; STAGE];
+    let whole = STAGE / pattern.len().max(1) * pattern.len();
+    stage[..whole].chunks_exact_mut(pattern.len().max(1)).for_each(|copy| copy.copy_from_slice(pattern));
+    // A pattern that does not fit is its own stage.
+    let stage = if whole == 0 { pattern } else { &stage[..whole] };
+    let mut done = 0;
+    while done < bytes.len() && !stage.is_empty() {
+        bytes.part(done, stage.len()).store(stage);
+        done += stage.len();
+    }
+}

@@ -1,0 +1,234 @@
+//! The storage of one buffer: header and bytes.
+//!
+//! Invariants: what is reached through a [`Block`] pointer is initialised, `data` leads to `capacity` bytes, aligned to a cache line, and
+//! `readable`, `writable` ≤ `length` ≤ `capacity`. The header changes only while the block is [`Storage`].
+
+use std::alloc::{self, Layout};
+use std::ptr::{self, NonNull};
+
+use super::hazard::Announced;
+use super::words::Bytes;
+use crate::{AddressLayout, Flags, Init};
+
+/// Bytes of a cache line, to which header and data are aligned.
+const LINE: usize = 64;
+
+/// What the host's allocator aligns to without copying or clearing pages itself.
+const HOST_ALIGN: usize = 16;
+
+/// The header of a buffer's storage, one cache line, in front of the bytes.
+#[repr(C, align(64))]
+pub(crate) struct Block {
+    /// Address of the buffer's first byte: index, generation, offset 0.
+    base: u64,
+    /// Bytes from `base` on that may be loaded: all or none, by the flags.
+    readable: u64,
+    /// Bytes from `base` on that may be stored to: all or none, by the flags.
+    writable: u64,
+    data: *mut u8,
+    length: u64,
+    flags: Flags,
+    /// Whether the bytes are known to be 0, as the host gave them.
+    fresh: bool,
+    capacity: usize,
+    /// What the host gave.
+    host: *mut u8,
+}
+
+/// Stands in a slot while its buffer is being freed.
+pub(crate) static NOTHING: Block = Block::EMPTY;
+
+// SAFETY: a shared block is only read, and its bytes only touched by atomic operations (`words`).
+unsafe impl Sync for Block {}
+
+impl Block {
+    /// The header of a block that is no buffer: no byte of it may be touched.
+    const EMPTY: Block = Block {
+        base: u64::MAX,
+        readable: 0,
+        writable: 0,
+        data: ptr::null_mut(),
+        length: 0,
+        flags: Flags::READ_WRITE,
+        fresh: false,
+        capacity: 0,
+        host: ptr::null_mut(),
+    };
+
+    #[inline(always)]
+    pub(crate) fn base(&self) -> u64 {
+        self.base
+    }
+
+    /// Whether this is a buffer's, not the stand-in for one that is being freed.
+    pub(crate) fn is_live(&self) -> bool {
+        !ptr::eq(self, &NOTHING)
+    }
+
+    pub(crate) fn length(&self) -> u64 {
+        self.length
+    }
+
+    pub(crate) fn flags(&self) -> Flags {
+        self.flags
+    }
+
+    /// The bytes at `address` if they may be loaded; `None` also for no bytes at all.
+    #[inline(always)]
+    pub(crate) fn readable(&self, address: u64, size: u64) -> Option<Bytes<'_>> {
+        self.within(self.readable, address, size)
+    }
+
+    /// The bytes at `address` if they may be stored to; `None` also for no bytes at all.
+    #[inline(always)]
+    pub(crate) fn writable(&self, address: u64, size: u64) -> Option<Bytes<'_>> {
+        self.within(self.writable, address, size)
+    }
+
+    /// One comparison checks index, generation and bounds: an address of another buffer is at least the greatest
+    /// buffer away from `base`, and `size` is not 0.
+    #[inline(always)]
+    fn within(&self, limit: u64, address: u64, size: u64) -> Option<Bytes<'_>> {
+        let offset = address.wrapping_sub(self.base);
+        if size == 0 || size > limit || offset > limit - size {
+            return None;
+        }
+        // SAFETY: offset + size ≤ limit ≤ length ≤ capacity, a multiple of the word; the block is published, so it lives
+        // as long as the pin that lent `self` and its bytes are only used through `Bytes`.
+        Some(unsafe { Bytes::new(self.data, offset as usize, size as usize) })
+    }
+}
+
+/// A block that one holder has for itself. Dropping it gives it back to the host.
+pub(crate) struct Storage(NonNull<Block>);
+
+// SAFETY: it is the only way to the block, whose memory any thread may use and free.
+unsafe impl Send for Storage {}
+
+impl Storage {
+    /// Storage for at least `size` bytes from the host, all 0; `None` when the host has no memory.
+    ///
+    /// Large storage costs nothing until touched: the host's pages are filled in lazily.
+    pub(crate) fn from_host(size: usize) -> Option<Self> {
+        let capacity = size.checked_next_multiple_of(LINE)?.max(LINE);
+        // SAFETY: the layout's size is not 0.
+        let host = unsafe { alloc::alloc_zeroed(host_layout(capacity)?) };
+        if host.is_null() {
+            return None;
+        }
+        // SAFETY: the layout has room for the way to the next line, the header and `capacity` bytes.
+        let (header, data) = unsafe {
+            let header = host.add(host.align_offset(LINE)).cast::<Block>();
+            (header, header.cast::<u8>().add(size_of::<Block>()))
+        };
+        let block = Block { capacity, host, data, fresh: true, ..Block::EMPTY };
+        // SAFETY: `header` is aligned, inside the allocation, and nobody else has it.
+        unsafe { header.write(block) };
+        NonNull::new(header).map(Storage)
+    }
+
+    /// Bytes of data it has room for.
+    pub(crate) fn capacity(&self) -> usize {
+        // SAFETY: initialised, and ours alone.
+        unsafe { self.0.as_ref() }.capacity
+    }
+
+    /// Makes it the buffer at `base` with these `size` bytes. The caller has checked that `Init::Bytes` are `size` bytes,
+    /// and that they fit; what does not fit is left out.
+    pub(crate) fn prepare(&mut self, base: u64, size: usize, flags: Flags, init: Init<'_>) {
+        // SAFETY: initialised, and ours alone.
+        let block = unsafe { self.0.as_mut() };
+        let size = size.min(block.capacity);
+        // SAFETY: size ≤ capacity bytes at `data` are ours alone until the block is published.
+        unsafe {
+            match init {
+                Init::Zeroed if block.fresh => {}
+                Init::Zeroed => block.data.write_bytes(0, size),
+                Init::Poison(pattern) => block.data.write_bytes(pattern, size),
+                Init::Bytes(bytes) => block.data.copy_from_nonoverlapping(bytes.as_ptr(), size.min(bytes.len())),
+            }
+        }
+        block.fresh = false;
+        block.base = base;
+        block.length = size as u64;
+        block.flags = flags;
+        block.readable = if flags.readable() { block.length } else { 0 };
+        block.writable = if flags.writable() { block.length } else { 0 };
+    }
+
+    /// Gives the block away, to be published.
+    pub(super) fn into_raw(self) -> *mut Block {
+        let block = self.0.as_ptr();
+        std::mem::forget(self);
+        block
+    }
+
+    /// # Safety
+    /// `block` came from [`into_raw`](Self::into_raw), is not published any more, and nobody can be at work on it.
+    pub(super) unsafe fn from_raw(block: NonNull<Block>) -> Self {
+        Storage(block)
+    }
+}
+
+impl Drop for Storage {
+    fn drop(&mut self) {
+        // SAFETY: initialised, and ours alone.
+        let block = unsafe { self.0.as_ref() };
+        let host = block.host;
+        if let Some(layout) = host_layout(block.capacity) {
+            // SAFETY: `from_host` got it with this layout, and this is the only drop.
+            unsafe { alloc::dealloc(host, layout) };
+        }
+    }
+}
+
+fn host_layout(capacity: usize) -> Option<Layout> {
+    let size = capacity.checked_add(size_of::<Block>() + LINE - HOST_ALIGN)?;
+    Layout::from_size_align(size, HOST_ALIGN).ok()
+}
+
+/// A block taken out of its slot, on which accesses that began before may still be at work. Dropping it leaks it.
+pub(crate) struct Retired(NonNull<Block>);
+
+// SAFETY: as for `Storage`; until it is that again, only the header is read, which any thread may.
+unsafe impl Send for Retired {}
+
+impl Retired {
+    /// # Safety
+    /// `block` was published and has just been taken out of its slot, by this caller alone.
+    pub(super) unsafe fn new(block: NonNull<Block>) -> Self {
+        Retired(block)
+    }
+
+    /// Bytes of the buffer it was.
+    pub(crate) fn length(&self) -> u64 {
+        // SAFETY: a retired block lives, and its header does not change.
+        unsafe { self.0.as_ref() }.length
+    }
+
+    /// Bytes of data it has room for.
+    pub(crate) fn capacity(&self) -> usize {
+        // SAFETY: a retired block lives, and its header does not change.
+        unsafe { self.0.as_ref() }.capacity
+    }
+
+    /// The block as storage, if by a look made after it was retired nobody is at work on it.
+    pub(crate) fn reclaim(self, announced: &Announced, layout: AddressLayout) -> Result<Storage, Retired> {
+        // SAFETY: a retired block lives, and its header does not change.
+        let base = unsafe { self.0.as_ref() }.base;
+        match announced {
+            Announced::Addresses(addresses) if addresses.iter().all(|&a| layout.base_of(a) != base) => {
+                Ok(Storage(self.0))
+            }
+            _ => Err(self),
+        }
+    }
+
+    /// The block as storage.
+    ///
+    /// # Safety
+    /// No access to the block's memory is at work.
+    pub(super) unsafe fn reclaim_unseen(self) -> Storage {
+        Storage(self.0)
+    }
+}
