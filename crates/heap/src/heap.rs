@@ -1,0 +1,196 @@
+//! What all marking systems share: a range of addresses over [`Marks`] of offsets.
+//!
+//! Owns the checks of every argument, the choice of error, the totals, and the memo
+//! of the newest block. Invariants: `used` and `live` are the sums over the blocks
+//! that `marks` holds, a parked one included; a parked block is live to `marks` and
+//! free to everyone else; no call but a repeat of the newest request sees it parked.
+
+use crate::{Grant, HeapError, HeapReport, MarkingSystem, Marks, Want};
+
+/// A range of addresses kept by the marking system `M`.
+///
+/// Use it through [`Bitset`](crate::Bitset), [`NextFit`](crate::NextFit),
+/// [`TwoLevel`](crate::TwoLevel), or with [`Marks`] of your own.
+///
+/// ```
+/// use rimms_heap::{Bitset, MarkingSystem};
+///
+/// let mut heap = Bitset::new(0x1000, 1 << 16, 512)?;
+/// assert_eq!(heap.allocate(600, 512)?, 0x1000);
+/// assert_eq!(heap.report().used, 1024);
+/// # Ok::<(), rimms_heap::HeapError>(())
+/// ```
+#[derive(Debug)]
+pub struct Heap<M> {
+    newest: Newest,
+    base: u64,
+    capacity: u64,
+    used: u64,
+    live: u64,
+    marks: M,
+}
+
+/// The block handed out last, and whether it was freed since.
+#[derive(Debug)]
+struct Newest {
+    state: State,
+    bytes: u64,
+    align: u64,
+    address: u64,
+    size: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Something was freed since, or the block would not be placed there again.
+    Forgotten,
+    /// Live; the same request after its release would give it again.
+    Live,
+    /// Freed by the user, its marks still set.
+    Parked,
+}
+
+impl<M: Marks> Heap<M> {
+    /// A heap over `capacity` bytes from `base` whose offsets `marks` keeps, all free.
+    ///
+    /// # Errors
+    /// [`HeapError::BadRange`] where the range is empty or ends past 2^64.
+    pub fn over(base: u64, capacity: u64, marks: M) -> Result<Self, HeapError> {
+        Self::check_range(base, capacity)?;
+        let newest = Newest { state: State::Forgotten, bytes: 0, align: 0, address: 0, size: 0 };
+        Ok(Self { newest, base, capacity, used: 0, live: 0, marks })
+    }
+
+    /// Refuses a range that is none, before any metadata is made for it.
+    pub(crate) fn check_range(base: u64, capacity: u64) -> Result<(), HeapError> {
+        match capacity.checked_sub(1).and_then(|last| base.checked_add(last)) {
+            Some(_) => Ok(()),
+            None => Err(HeapError::BadRange { base, capacity }),
+        }
+    }
+
+    /// The marking system, for figures of its own.
+    pub fn marks(&self) -> &M {
+        &self.marks
+    }
+
+    /// The offset of an address inside the range.
+    fn offset(&self, address: u64) -> Option<u64> {
+        address.checked_sub(self.base).filter(|&offset| offset < self.capacity)
+    }
+
+    fn parked(&self) -> Option<u64> {
+        (self.newest.state == State::Parked).then(|| self.newest.address - self.base)
+    }
+
+    /// Clears the marks of a parked block and forgets the newest.
+    #[inline]
+    fn settle(&mut self) {
+        if let Some(offset) = self.parked() {
+            self.release(offset);
+        }
+        self.newest.state = State::Forgotten;
+    }
+
+    #[inline]
+    fn release(&mut self, offset: u64) -> Option<u64> {
+        let size = self.marks.release(offset)?;
+        self.used -= size;
+        self.live -= 1;
+        Some(size)
+    }
+
+    fn place(&mut self, bytes: u64, align: u64) -> Result<u64, HeapError> {
+        if bytes == 0 {
+            return Err(HeapError::ZeroSize);
+        }
+        if !align.is_power_of_two() {
+            return Err(HeapError::BadAlign { align });
+        }
+        let want = Want { bytes, align, base: self.base };
+        if want.fits(0, self.capacity).is_none() {
+            return Err(HeapError::NeverFits { wanted: bytes, align, capacity: self.capacity });
+        }
+        self.settle();
+        let free = self.capacity - self.used;
+        if bytes > free {
+            return Err(HeapError::Full { wanted: bytes, align, free, capacity: self.capacity });
+        }
+        let Some(Grant { offset, size, repeats }) = self.marks.place(want)? else {
+            let largest_free = self.marks.survey(None).largest_free;
+            return Err(HeapError::Fragmented { wanted: bytes, align, free, largest_free });
+        };
+        self.used += size;
+        self.live += 1;
+        let address = self.base + offset;
+        let state = if repeats { State::Live } else { State::Forgotten };
+        self.newest = Newest { state, bytes, align, address, size };
+        Ok(address)
+    }
+
+    fn take_back(&mut self, address: u64) -> Result<u64, HeapError> {
+        let Some(offset) = self.offset(address) else {
+            return Err(HeapError::Foreign { address, base: self.base, capacity: self.capacity });
+        };
+        self.settle();
+        match self.release(offset) {
+            Some(size) => Ok(size),
+            None if self.marks.is_free(offset) => Err(HeapError::DoubleFree { address }),
+            None => Err(HeapError::Misaligned { address }),
+        }
+    }
+}
+
+impl<M: Marks> MarkingSystem for Heap<M> {
+    fn name(&self) -> &'static str {
+        M::NAME
+    }
+
+    #[inline]
+    fn allocate(&mut self, bytes: u64, align: u64) -> Result<u64, HeapError> {
+        let newest = &mut self.newest;
+        if newest.state == State::Parked && newest.bytes == bytes && newest.align == align {
+            newest.state = State::Live;
+            return Ok(newest.address);
+        }
+        self.place(bytes, align)
+    }
+
+    #[inline]
+    fn free(&mut self, address: u64) -> Result<u64, HeapError> {
+        let newest = &mut self.newest;
+        if newest.state == State::Live && newest.address == address {
+            newest.state = State::Parked;
+            return Ok(newest.size);
+        }
+        self.take_back(address)
+    }
+
+    fn report(&self) -> HeapReport {
+        let parked = self.parked();
+        let survey = self.marks.survey(parked);
+        let (size, count) = match parked {
+            Some(_) => (self.newest.size, 1),
+            None => (0, 0),
+        };
+        let used = self.used - size;
+        HeapReport {
+            base: self.base,
+            capacity: self.capacity,
+            used,
+            free: self.capacity - used,
+            largest_free: survey.largest_free,
+            live: self.live - count,
+            entries: survey.entries,
+            metadata_bytes: survey.metadata_bytes,
+        }
+    }
+
+    fn size_of(&self, address: u64) -> Option<u64> {
+        let offset = self.offset(address)?;
+        if self.parked() == Some(offset) {
+            return None;
+        }
+        self.marks.size_at(offset)
+    }
+}
