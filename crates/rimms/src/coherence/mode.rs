@@ -42,8 +42,8 @@ pub enum Event {
     /// A call or guard is about to write every byte (Out): nothing is copied
     /// in, and until it has succeeded the leaf is uninitialised.
     BeginWrite(ResourceId),
-    /// A call or guard is about to read and write (InOut): as a read; then,
-    /// until it has succeeded, the resource counts as holding half a result.
+    /// A call or guard that has read (`Read` came first) is about to write too
+    /// (InOut): until it has succeeded, the resource may hold half a result.
     BeginUpdate(ResourceId),
     /// The write or update succeeded. Its failure needs no event: the state already tells the truth.
     EndWrite(ResourceId),
@@ -90,16 +90,12 @@ impl MemoryMode {
     /// What `event` does to a leaf in `state`.
     ///
     /// # Errors
-    /// [`Uninitialised`] where a read or update finds an empty valid set.
+    /// [`Uninitialised`] where a read finds an empty valid set.
     #[inline]
     pub fn step(self, state: State, event: Event) -> Result<Step, Uninitialised> {
         match event {
             Event::Read(r) => self.read(state, r),
             Event::BeginWrite(_) => Ok(Step { state: State::UNINITIALISED, transfer: None }),
-            Event::BeginUpdate(r) => {
-                let read = self.read(state, r)?;
-                Ok(Step { state: read.state.lost_by(r), transfer: read.transfer })
-            }
             Event::EndWrite(r) => Ok(match self {
                 Self::Reference if !r.is_host() => Step {
                     state: State::owned(ResourceId::HOST),
@@ -107,7 +103,7 @@ impl MemoryMode {
                 },
                 _ => Step { state: State::owned(r), transfer: None },
             }),
-            Event::Drop(r) => Ok(Step { state: state.lost_by(r), transfer: None }),
+            Event::BeginUpdate(r) | Event::Drop(r) => Ok(Step { state: state.lost_by(r), transfer: None }),
         }
     }
 

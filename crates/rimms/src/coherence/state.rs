@@ -174,7 +174,7 @@ impl State {
 
     /// Does `r` hold the newest bytes too, from now on?
     #[inline]
-    pub(super) const fn shared_with(self, r: ResourceId) -> Self {
+    pub(crate) const fn shared_with(self, r: ResourceId) -> Self {
         Self(self.0 | 1 << r.0)
     }
 

@@ -63,9 +63,10 @@ impl Oracle {
                 assert_eq!(copies, 0, "an Out operand is never copied in");
                 return self.finish(mode, on, fails);
             }
-            Program::Update { on, fails } => match self.apply(mode, Event::BeginUpdate(resource(on))) {
+            Program::Update { on, fails } => match self.apply(mode, Event::Read(resource(on))) {
                 Ok(copies) => {
                     assert_eq!(Some(self.held[on]), self.newest, "{mode}: stale update on {on}");
+                    assert_eq!(self.apply(mode, Event::BeginUpdate(resource(on))), Ok(0));
                     return copies + self.finish(mode, on, fails);
                 }
                 Err(Uninitialised) => assert!(before.valid().is_empty()),
@@ -160,7 +161,7 @@ fn every_state_and_event_keeps_the_invariants() {
                         Event::EndWrite(r),
                         Event::Drop(r),
                     ] {
-                        let reads = matches!(event, Event::Read(_) | Event::BeginUpdate(_));
+                        let reads = matches!(event, Event::Read(_));
                         let Ok(step) = mode.step(state, event) else {
                             assert!(reads && set.is_empty());
                             continue;

@@ -31,6 +31,7 @@ pub mod faulty;
 pub mod host;
 pub mod sim;
 mod span;
+mod staging;
 
 pub use capability::{Capability, Lengths, OpSupport};
 pub use error::{DeviceError, DeviceErrorKind, Operation};

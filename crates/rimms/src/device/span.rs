@@ -39,6 +39,11 @@ impl Rows {
         if self.rows == 0 { 0 } else { (self.rows - 1) * self.pitch + self.row_bytes }
     }
 
+    fn at_most(&self, part: Self) -> Self {
+        let (rows, row_bytes) = (self.rows.min(part.rows), self.row_bytes.min(part.row_bytes));
+        Self { rows, row_bytes, pitch: self.pitch }
+    }
+
     /// Do the rows follow each other without gaps?
     #[inline]
     pub const fn is_run(&self) -> bool {
@@ -136,6 +141,12 @@ impl<'a> HostSource<'a> {
         &self.rows
     }
 
+    /// A part of it that starts at its start: as many rows of as many bytes as both have.
+    #[must_use]
+    pub fn first(&self, part: Rows) -> Self {
+        Self { rows: self.rows.at_most(part), ..*self }
+    }
+
     /// Row `i`; empty beyond the last. A region without gaps may be asked for as one row: [`whole`](Self::whole).
     #[inline]
     pub fn row(&self, i: usize) -> &'a [u8] {
@@ -182,6 +193,11 @@ impl<'a> HostTarget<'a> {
     /// The layout.
     pub const fn rows(&self) -> &Rows {
         &self.rows
+    }
+
+    /// A part of it that starts at its start: as many rows of as many bytes as both have.
+    pub fn first(&mut self, part: Rows) -> HostTarget<'_> {
+        HostTarget { start: self.start, rows: self.rows.at_most(part), life: PhantomData }
     }
 
     /// Row `i`; empty beyond the last.

@@ -33,7 +33,7 @@ struct Inner {
 ///
 /// ```
 /// use rimms::op::{Role, UserOp};
-/// use rimms::{Runtime, arg};
+/// use rimms::{Runtime, arg, arg_mut};
 ///
 /// // y = a·x + y, with `a` given at each call
 /// let axpy = UserOp::builder("axpy")
@@ -51,7 +51,7 @@ struct Inner {
 /// let (mut x, mut y) = (rt.alloc::<f32>(4)?, rt.alloc::<f32>(4)?);
 /// x.overwrite()?.fill(1.0)?;
 /// y.overwrite()?.fill(0.5)?;
-/// rt.call(&axpy.with(2.0_f32), &mut [arg(&x), (&mut y).into()])?;
+/// rt.call(&axpy.with(2.0_f32), &mut [arg(&x), arg_mut(&mut y)])?;
 /// assert_eq!(y.read()?[..], [2.5; 4]);
 /// # Ok::<(), rimms::Error>(())
 /// ```

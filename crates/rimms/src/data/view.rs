@@ -1,0 +1,176 @@
+//! A view: a datum or a fragment of it.
+//!
+//! `&View<T>` is a reference to no bytes at all whose address is that of a node
+//! in the datum's tree. So `x[i]` can be an ordinary place expression, two
+//! views cannot be swapped (they are unsized), and the runtime may update a
+//! node's state while the program holds `&mut View` to it, since that reference
+//! claims no byte of the node.
+#![allow(unsafe_code)]
+
+use crate::coherence::{ResourceId, ResourceSet};
+use crate::error::{Error, Result};
+use crate::memory::Node;
+use bytemuck::Pod;
+use std::cell::UnsafeCell;
+use std::fmt;
+use std::marker::{PhantomData, PhantomPinned};
+use std::ops::{Index, IndexMut};
+
+/// A datum, or a fragment of it.
+///
+/// Obtained from [`HeteData`](super::HeteData) by dereferencing, and from another view by index once that is
+/// divided. Passed to calls by reference: `&` is In, `&mut` is Out or InOut.
+///
+/// ```
+/// use rimms::Runtime;
+/// let rt = Runtime::builder().cpus(1).build()?;
+/// let mut x = rt.alloc::<f32>(12)?;
+/// x.overwrite()?.write_with(|i| i as f32)?;
+/// x.fragment(4)?;                    // x[0] … x[3], three elements each
+/// x[1].fragment_sizes(&[1, 2])?;     // and x[1] into x[1][0] and x[1][1]
+/// assert_eq!(x[1][1].read()?[..], [4.0, 5.0]);
+/// let (front, back) = x.fragments_mut().split_at_mut(2);
+/// assert_eq!((front.len(), back.len()), (2, 2));
+/// # Ok::<(), rimms::Error>(())
+/// ```
+pub struct View<T> {
+    _element: PhantomData<T>,
+    /// The node's contents change behind any reference to the view.
+    _pinned: PhantomPinned,
+    _nothing: UnsafeCell<[()]>,
+}
+
+// SAFETY: a view is a name for a node, which is Send and Sync; T: Send + Sync guards the elements.
+unsafe impl<T: Send + Sync> Send for View<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send + Sync> Sync for View<T> {}
+
+impl<T: Pod> View<T> {
+    /// The view that a node stands for.
+    #[inline]
+    pub(super) fn of(node: &Node) -> &Self {
+        let fat = std::ptr::slice_from_raw_parts(std::ptr::from_ref(node).cast::<()>(), 0);
+        // SAFETY: the pointer is non-null, aligned for a type of alignment 1 and refers to no bytes.
+        // Nodes live as long as what `node` is borrowed from.
+        unsafe { &*(fat as *const Self) }
+    }
+
+    /// The same for writing.
+    ///
+    /// # Safety
+    /// For the lifetime of the result no other view of this node, of one below or above it is used.
+    #[inline]
+    pub(super) unsafe fn of_mut(node: &Node) -> &mut Self {
+        let fat = std::ptr::slice_from_raw_parts(std::ptr::from_ref(node).cast::<()>(), 0);
+        // SAFETY: as in `of`; exclusive as the caller vouches. No byte is claimed.
+        unsafe { &mut *(fat.cast_mut() as *mut Self) }
+    }
+
+    #[inline]
+    pub(crate) fn node(&self) -> &Node {
+        // SAFETY: `of` and `of_mut` are the only makers; they store a node's address and borrow it for as long.
+        unsafe { &*std::ptr::from_ref(self).cast::<Node>() }
+    }
+
+    /// Number of elements.
+    #[inline]
+    #[allow(clippy::len_without_is_empty)] // never empty: length 0 is refused at allocation
+    pub fn len(&self) -> usize {
+        self.node().bytes() / size_of::<T>()
+    }
+
+    /// Rows and elements of a row. One row unless the view is a tile.
+    pub fn rows(&self) -> (usize, usize) {
+        let rows = self.node().region().rows;
+        (rows.rows, rows.row_bytes / size_of::<T>())
+    }
+
+    /// Do the elements follow each other in memory, so that the view is a slice to the host?
+    #[inline]
+    pub fn is_contiguous(&self) -> bool {
+        self.node().region().rows.is_run()
+    }
+
+    /// The resource that wrote last; `None` while uninitialised, or where the fragments differ.
+    pub fn last_resource(&self) -> Option<ResourceId> {
+        let mut last = None;
+        let same = self.node().each_leaf(&mut |leaf| {
+            let this = leaf.state().last();
+            if *last.get_or_insert(this) == this { Ok(()) } else { Err(()) }
+        });
+        same.ok().and(last.flatten())
+    }
+
+    /// The resources that hold the newest bytes of the whole view.
+    pub fn valid(&self) -> ResourceSet {
+        let mut valid: Option<ResourceSet> = None;
+        let _ = self.node().each_leaf(&mut |leaf| -> Result<(), ()> {
+            let this = leaf.state().valid();
+            valid = Some(valid.map_or(this, |v| v.and(this)));
+            Ok(())
+        });
+        valid.unwrap_or_default()
+    }
+
+    /// Where the view lies on a resource: a pointer on the host, a device address elsewhere;
+    /// `None` where it has no place there, or not in one piece. The bytes there may be stale: see [`valid`](Self::valid).
+    pub fn address_on(&self, r: ResourceId) -> Option<u64> {
+        let datum = self.node().datum();
+        datum.resources().ids().any(|id| id == r).then(|| datum.address_on(self.node(), r)).flatten()
+    }
+
+    /// Number of fragments; 0 while the view is not divided.
+    pub fn fragment_count(&self) -> usize {
+        self.node().children().len()
+    }
+
+    /// Fragment `i`.
+    ///
+    /// # Errors
+    /// [`Error::Index`] from [`fragment_count`](Self::fragment_count) on.
+    pub fn get(&self, i: usize) -> Result<&Self> {
+        let children = self.node().children();
+        children.get(i).map(Self::of).ok_or(Error::Index { index: i, len: children.len() })
+    }
+
+    /// Fragment `i`, for writing.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    pub fn get_mut(&mut self, i: usize) -> Result<&mut Self> {
+        let children = self.node().children();
+        let child = children.get(i).ok_or(Error::Index { index: i, len: children.len() })?;
+        // SAFETY: `&mut self` is exclusive over the whole subtree, and is borrowed for as long as the result.
+        Ok(unsafe { Self::of_mut(child) })
+    }
+}
+
+impl<T: Pod> Index<usize> for View<T> {
+    type Output = Self;
+
+    /// Panics out of range, as slices do; [`View::get`] returns a `Result`.
+    #[inline]
+    fn index(&self, i: usize) -> &Self {
+        Self::of(&self.node().children()[i])
+    }
+}
+
+impl<T: Pod> IndexMut<usize> for View<T> {
+    #[inline]
+    fn index_mut(&mut self, i: usize) -> &mut Self {
+        let child = &self.node().children()[i];
+        // SAFETY: as in `get_mut`.
+        unsafe { Self::of_mut(child) }
+    }
+}
+
+impl<T: Pod> fmt::Debug for View<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("View")
+            .field("of", &self.node().datum().describe(self.node()))
+            .field("fragments", &self.fragment_count())
+            .field("valid", &self.valid())
+            .field("last", &self.last_resource())
+            .finish()
+    }
+}

@@ -1,0 +1,380 @@
+//! Access: bringing a view's bytes to where they are needed, and recording what was done to them.
+//!
+//! In three steps, so that a call with several operands changes nothing before
+//! all of them are in place: [`Node::fetch`] (allocates and copies; may fail),
+//! [`Node::begin`] (the state tells the truth should the writer fail; cannot
+//! fail), [`Node::commit`] (the write succeeded) or [`Node::failed`].
+
+use super::datum::Datum;
+use super::node::{Node, Region};
+use super::residency::Residency;
+use super::resources::{Block, device_error};
+use super::transfer::{self, Move, Place, Way};
+use crate::coherence::{Event, MemoryMode, ResourceId, State, Transfer, Uninitialised};
+use crate::device::{DeviceErrorKind, Rows, Span};
+use crate::error::{Error, Result};
+use crate::op::Role;
+use crate::trace::Cause;
+use parking_lot::MutexGuard;
+use smallvec::SmallVec;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Where a view lies on a resource; holds the block while it is used.
+pub(crate) struct Located {
+    pub(crate) span: Span,
+    /// None on the host, whose storage the datum itself keeps.
+    pub(super) _block: Option<Arc<Block>>,
+}
+
+impl Located {
+    pub(super) fn place(&self, resource: ResourceId) -> Place {
+        Place { resource, span: self.span }
+    }
+}
+
+/// Copies still to be made: leaves in a row that travel as one.
+struct Batch<'a> {
+    datum: &'a Datum,
+    cause: Cause,
+    pending: Option<(Move, Region)>,
+    /// Leaves whose state changes once the pending copy is made.
+    leaves: SmallVec<[(&'a Node, State); 4]>,
+}
+
+impl<'a> Batch<'a> {
+    fn new(datum: &'a Datum, cause: Cause) -> Self {
+        Self { datum, cause, pending: None, leaves: SmallVec::new() }
+    }
+
+    fn push(&mut self, leaf: &'a Node, state: State, step: Move) -> Result<()> {
+        let joined = self.pending.as_ref().and_then(|(before, region)| {
+            let bytes = region.rows.bytes() + leaf.bytes();
+            Some((before.joined(&step)?, Region::run(region.offset, bytes)))
+        });
+        match joined {
+            Some(joined) => self.pending = Some(joined),
+            None => {
+                self.flush()?;
+                self.pending = Some((step, *leaf.region()));
+            }
+        }
+        self.leaves.push((leaf, state));
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        if let Some((step, region)) = self.pending.take() {
+            let way = transfer::make(self.datum, &region, step, self.cause)?;
+            for (leaf, state) in self.leaves.drain(..) {
+                leaf.set_state(passed(self.datum, state, way));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The state after a copy that may have gone through the host.
+fn passed(datum: &Datum, state: State, way: Way) -> State {
+    match (way, datum.resources.mode) {
+        (Way::ThroughHost, MemoryMode::ValidSet) => state.shared_with(ResourceId::HOST),
+        _ => state,
+    }
+}
+
+impl Node {
+    /// Brings the view to `r` for an access of this role, and says where it is there.
+    ///
+    /// # Errors
+    /// `Uninitialised`, lack of room, a failed copy. The state is as it was, apart from copies that succeeded.
+    #[inline]
+    pub(crate) fn fetch(&self, r: ResourceId, role: Role, cause: Cause) -> Result<Located> {
+        // One load and one bit test: valid here, or nothing to read.
+        if r.is_host() && self.is_leaf() && (!role.reads() || self.state().is_valid_on(r)) {
+            return Ok(Located { span: self.datum().host_span(self.region()), _block: None });
+        }
+        self.fetch_slowly(r, role, cause)
+    }
+
+    #[cold]
+    fn fetch_slowly(&self, r: ResourceId, role: Role, cause: Cause) -> Result<Located> {
+        let datum = self.datum();
+        let mut residency = datum.residency.lock();
+        if role.reads() {
+            self.check_written(&residency)?;
+        }
+        let here = if r.is_host() || datum.resources.mode == MemoryMode::ZeroCopy {
+            Located { span: datum.host_span(self.region()), _block: None }
+        } else {
+            self.make_room(&mut residency, r, role)?
+        };
+        if role.reads() {
+            self.bring(&residency, r, &here, cause)?;
+        }
+        Ok(here)
+    }
+
+    /// Every leaf that the access reads has been written.
+    fn check_written(&self, residency: &Residency) -> Result<()> {
+        self.each_leaf(&mut |leaf| {
+            if leaf.state().valid().is_empty() {
+                let cause = residency.cause(leaf.region());
+                return Err(Error::Uninitialised { datum: self.datum().describe(leaf), cause });
+            }
+            Ok(())
+        })
+    }
+
+    /// A block on `r` that covers the view; leaves that lay apart there are gathered into it.
+    fn make_room(&self, residency: &mut MutexGuard<'_, Residency>, r: ResourceId, role: Role) -> Result<Located> {
+        if let Some(found) = residency.locate(r, self.region()) {
+            return Ok(found);
+        }
+        let datum = self.datum();
+        let refused = |e| device_error(e, "allocation", &datum.resources.device(r).info().name);
+        if !residency.has_any(r) {
+            let whole = *datum.root().region();
+            match datum.resources.allocate(r, whole.rows.bytes()) {
+                Ok(block) => residency.insert(r, whole, block),
+                // No room for all of it: the view alone.
+                Err(e) if no_room(&e.kind) && *self.region() != whole => {}
+                Err(e) => return Err(refused(e)),
+            }
+            if let Some(found) = residency.locate(r, self.region()) {
+                return Ok(found);
+            }
+        }
+        let block = datum.resources.allocate(r, self.bytes()).map_err(refused)?;
+        let rows = self.region().rows;
+        let packed = if rows.is_run() { rows } else { Rows { pitch: rows.row_bytes, ..rows } };
+        let span = Span { address: block.address(), rows: packed };
+        if role.reads() {
+            self.gather(residency, r, &Place { resource: r, span })?;
+        }
+        residency.remove_parts(Some(r), self.region());
+        residency.insert(r, *self.region(), block.clone());
+        Ok(Located { span, _block: Some(block) })
+    }
+
+    /// Copies leaves that are valid in blocks of their own on `r` to their places in `whole`.
+    fn gather(&self, residency: &Residency, r: ResourceId, whole: &Place) -> Result<()> {
+        let datum = self.datum();
+        let mut batch = Batch::new(datum, Cause::Gather);
+        self.each_leaf(&mut |leaf| {
+            let state = leaf.state();
+            if !state.is_valid_on(r) {
+                return Ok(());
+            }
+            match residency.locate(r, leaf.region()) {
+                Some(apart) => {
+                    let to = Place { resource: r, span: self.part_of(&whole.span, leaf) };
+                    batch.push(leaf, state, Move { from: apart.place(r), to })
+                }
+                None => Ok(()),
+            }
+        })?;
+        batch.flush()
+    }
+
+    /// Where `leaf` lies, when the view lies at `span`.
+    fn part_of(&self, span: &Span, leaf: &Node) -> Span {
+        let rows = self.region().rows;
+        let from = leaf.region().offset - self.region().offset;
+        if rows.is_run() {
+            return Span { address: span.address + from as u64, rows: leaf.region().rows };
+        }
+        let (row, column) = (from / rows.pitch, from % rows.pitch);
+        let address = span.address + (row * span.rows.pitch + column) as u64;
+        Span { address, rows: Rows { pitch: span.rows.pitch, ..leaf.region().rows } }
+    }
+
+    /// Makes every leaf valid on `r`, where the view lies at `here`.
+    fn bring(&self, residency: &Residency, r: ResourceId, here: &Located, cause: Cause) -> Result<()> {
+        let datum = self.datum();
+        let mode = datum.resources.mode;
+        if let Some((state, from)) = self.moves_as_one(residency, r) {
+            let step = Move { from, to: here.place(r) };
+            let way = transfer::make(datum, self.region(), step, cause)?;
+            self.set_all(passed(datum, state, way));
+            return Ok(());
+        }
+        let mut batch = Batch::new(datum, cause);
+        self.each_leaf(&mut |leaf| {
+            let Ok(step) = mode.step(leaf.state(), Event::Read(r)) else { return uninitialised(leaf) };
+            match step.transfer {
+                None => leaf.set_state(step.state),
+                Some(Transfer::Copy { from, to }) => {
+                    let to = Place { resource: to, span: self.part_of(&here.span, leaf) };
+                    let from = place_on(datum, residency, from, leaf)?;
+                    batch.push(leaf, step.state, Move { from, to })?;
+                }
+                Some(Transfer::Maintain { from, to }) => {
+                    maintain(datum, from, to, leaf)?;
+                    leaf.set_state(step.state);
+                }
+            }
+            Ok(())
+        })?;
+        batch.flush()
+    }
+
+    /// The new state and the source, where all leaves are in one state and lie in one piece: one copy, strides and all.
+    fn moves_as_one(&self, residency: &Residency, r: ResourceId) -> Option<(State, Place)> {
+        let mut first = None;
+        self.each_leaf(&mut |leaf| {
+            let state = leaf.state();
+            if *first.get_or_insert(state) == state { Ok(()) } else { Err(()) }
+        })
+        .ok()?;
+        let step = self.datum().resources.mode.step(first?, Event::Read(r)).ok()?;
+        match step.transfer {
+            Some(Transfer::Copy { from, .. }) if from.is_host() => {
+                Some((step.state, Place { resource: from, span: self.datum().host_span(self.region()) }))
+            }
+            Some(Transfer::Copy { from, .. }) => Some((step.state, residency.locate(from, self.region())?.place(from))),
+            _ => None,
+        }
+    }
+
+    /// The writer starts now: until it has succeeded, the state is what it would be had it failed.
+    #[inline]
+    pub(crate) fn begin(&self, r: ResourceId, role: Role) {
+        let event = match role {
+            Role::In => return,
+            Role::Out => Event::BeginWrite(r),
+            Role::InOut => Event::BeginUpdate(r),
+        };
+        let mode = self.datum().resources.mode;
+        let _ = self.each_leaf(&mut |leaf| -> Result<(), Uninitialised> {
+            leaf.set_state(mode.step(leaf.state(), event)?.state);
+            Ok(())
+        });
+    }
+
+    /// The writer succeeded.
+    ///
+    /// # Errors
+    /// In mode `reference`, where the result could not be brought back: it is lost then.
+    #[inline]
+    pub(crate) fn commit(&self, r: ResourceId, role: Role) -> Result<()> {
+        if !role.writes() {
+            return Ok(());
+        }
+        let mode = self.datum().resources.mode;
+        // The end of a write does not depend on what was before.
+        let Ok(step) = mode.step(State::UNINITIALISED, Event::EndWrite(r)) else { return Ok(()) };
+        if let Some(Transfer::Copy { from, .. }) = step.transfer {
+            self.bring_back(from)?;
+        }
+        self.set_all(step.state);
+        Ok(())
+    }
+
+    #[cold]
+    fn bring_back(&self, from: ResourceId) -> Result<()> {
+        let datum = self.datum();
+        // Half a copy may lie on the host if this fails.
+        self.set_all(State::UNINITIALISED);
+        let residency = datum.residency.lock();
+        let from = place_on(datum, &residency, from, self)?;
+        let to = Place { resource: ResourceId::HOST, span: datum.host_span(self.region()) };
+        transfer::make(datum, self.region(), Move { from, to }, Cause::Output)?;
+        Ok(())
+    }
+
+    /// The writer failed: `cause` is why what it was to write is missing.
+    #[cold]
+    pub(crate) fn failed(&self, cause: &Arc<Error>) {
+        self.datum().has_failed.store(true, Relaxed);
+        self.datum().residency.lock().record(*self.region(), cause.clone());
+    }
+
+    /// The host is about to write: what failed before no longer explains what is missing.
+    #[inline]
+    pub(crate) fn forget_causes(&self) {
+        if self.datum().has_failed.load(Relaxed) {
+            self.datum().residency.lock().forget_causes(self.region());
+        }
+    }
+
+    /// Makes the leaves below agree, so that the view can be one leaf again. Returns its state.
+    ///
+    /// # Errors
+    /// Where some leaves were written and others were not; where a copy fails.
+    pub(crate) fn agree(&self) -> Result<State> {
+        let datum = self.datum();
+        let mut residency = datum.residency.lock();
+        let mut common = None;
+        let (mut written, mut missing) = (0_usize, None);
+        let _ = self.each_leaf(&mut |leaf| -> Result<(), ()> {
+            let state = leaf.state();
+            if state.valid().is_empty() {
+                missing = missing.or(Some(leaf));
+            } else {
+                written += 1;
+                let valid = state.valid();
+                let last = state.last();
+                common = Some(match common {
+                    None => (valid, last),
+                    Some((all, same)) => (valid.and(all), if same == last { last } else { None }),
+                });
+            }
+            Ok(())
+        });
+        if let Some(leaf) = missing {
+            if written == 0 {
+                residency.remove_parts(None, self.region());
+                return Ok(State::UNINITIALISED);
+            }
+            let cause = residency.cause(leaf.region());
+            return Err(Error::Uninitialised { datum: datum.describe(leaf), cause });
+        }
+        // A resource counts only where it holds the view in one piece.
+        let whole = |r: ResourceId| {
+            r.is_host() || datum.resources.mode == MemoryMode::ZeroCopy || residency.locate(r, self.region()).is_some()
+        };
+        let (valid, last) = common.unwrap_or_default();
+        let valid = valid.iter().filter(|r| whole(*r)).fold(Default::default(), |s: crate::ResourceSet, r| s.with(r));
+        let state = match last.filter(|l| valid.contains(*l)).or_else(|| valid.first()) {
+            Some(last) => State::new(valid, last).unwrap_or(State::UNINITIALISED),
+            None => {
+                let host = Located { span: datum.host_span(self.region()), _block: None };
+                self.bring(&residency, ResourceId::HOST, &host, Cause::Join)?;
+                State::owned(ResourceId::HOST)
+            }
+        };
+        residency.remove_parts(None, self.region());
+        Ok(state)
+    }
+}
+
+fn no_room(kind: &DeviceErrorKind) -> bool {
+    use DeviceErrorKind::{Fragmented, Full, NeverFits};
+    matches!(kind, NeverFits { .. } | Full { .. } | Fragmented { .. })
+}
+
+fn place_on(datum: &Datum, residency: &Residency, r: ResourceId, node: &Node) -> Result<Place> {
+    if r.is_host() {
+        return Ok(Place { resource: r, span: datum.host_span(node.region()) });
+    }
+    match residency.locate(r, node.region()) {
+        Some(l) => Ok(l.place(r)),
+        None => uninitialised(node),
+    }
+}
+
+fn maintain(datum: &Datum, from: ResourceId, to: ResourceId, leaf: &Node) -> Result<()> {
+    let span = datum.host_span(leaf.region());
+    let failed = |e| device_error(e, "cache maintenance", "the device");
+    if !from.is_host() {
+        datum.resources.device(from).invalidate(&span).map_err(failed)?;
+    }
+    if !to.is_host() {
+        datum.resources.device(to).flush(&span).map_err(failed)?;
+    }
+    Ok(())
+}
+
+fn uninitialised<T>(leaf: &Node) -> Result<T> {
+    Err(Error::Uninitialised { datum: leaf.datum().describe(leaf), cause: None })
+}

@@ -1,0 +1,98 @@
+//! One copy between two places, by the shortest way there is.
+#![allow(unsafe_code)]
+
+use super::datum::Datum;
+use super::node::Region;
+use super::resources::{Resources, device_error};
+use crate::coherence::ResourceId;
+use crate::device::{DeviceErrorKind, HostSource, HostTarget, Rows, Span};
+use crate::error::Result;
+use crate::trace::Cause;
+use std::ptr::{self, NonNull};
+
+/// Somewhere bytes of a datum lie.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) resource: ResourceId,
+    pub(super) span: Span,
+}
+
+impl Place {
+    /// The place of the run that this one and `next` make up, if they are one.
+    fn joined(&self, next: &Self) -> Option<Self> {
+        let (a, b) = (&self.span, &next.span);
+        let follows = self.resource == next.resource
+            && a.rows.rows == 1
+            && b.rows.rows == 1
+            && a.address + a.rows.row_bytes as u64 == b.address;
+        follows.then(|| Self {
+            resource: self.resource,
+            span: Span { address: a.address, rows: Rows::run(a.rows.row_bytes + b.rows.row_bytes) },
+        })
+    }
+}
+
+/// Bytes to move. Neighbours that lie side by side at both ends become one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Move {
+    pub(super) from: Place,
+    pub(super) to: Place,
+}
+
+impl Move {
+    pub(super) fn joined(&self, next: &Self) -> Option<Self> {
+        Some(Self { from: self.from.joined(&next.from)?, to: self.to.joined(&next.to)? })
+    }
+}
+
+/// Did the bytes come to lie on the host too, on their way?
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Way {
+    Direct,
+    ThroughHost,
+}
+
+fn host_start(span: &Span) -> NonNull<u8> {
+    // Host spans are made from HostBuffer's pointers, whose provenance is exposed; they are never null.
+    NonNull::new(ptr::with_exposed_provenance_mut(span.address as usize)).unwrap_or(NonNull::dangling())
+}
+
+/// Makes the copy and counts it. `region` is what moves, for a way through the host's storage of `datum`.
+///
+/// Called under the datum's lock by whoever found the target stale: nobody reads it meanwhile, and
+/// nobody writes the source, since the program's accesses are kept apart by its borrows.
+pub(super) fn make(datum: &Datum, region: &Region, Move { from, to }: Move, cause: Cause) -> Result<Way> {
+    let resources: &Resources = &datum.resources;
+    let device = |r: ResourceId| resources.device(r);
+    let bytes = from.span.rows.bytes();
+    let failed =
+        |e| device_error(e, &format!("copy of {} bytes ({})", bytes, cause.name()), &device(to.resource).info().name);
+    match (from.resource.is_host(), to.resource.is_host()) {
+        (true, false) => {
+            // SAFETY: the span lies in the datum's storage, which is initialised (frozen at birth), and per the above unwritten.
+            let source = unsafe { HostSource::new(host_start(&from.span), from.span.rows) };
+            device(to.resource).upload(&source, &to.span).map_err(failed)?;
+        }
+        (false, true) => {
+            // SAFETY: as above; the host's copy is stale, so nobody reads it.
+            let mut target = unsafe { HostTarget::new(host_start(&to.span), to.span.rows) };
+            device(from.resource).download(&from.span, &mut target).map_err(failed)?;
+        }
+        (true, true) => return Ok(Way::Direct),
+        (false, false) if from.resource == to.resource => {
+            device(to.resource).copy_within(&from.span, &to.span).map_err(failed)?;
+        }
+        (false, false) => match device(to.resource).copy_from(&**device(from.resource), &from.span, &to.span) {
+            Ok(()) => {}
+            Err(e) if e.kind == DeviceErrorKind::Unsupported => {
+                let host = Place { resource: ResourceId::HOST, span: datum.host_span(region) };
+                make(datum, region, Move { from, to: host }, cause)?;
+                make(datum, region, Move { from: host, to }, cause)?;
+                return Ok(Way::ThroughHost);
+            }
+            Err(e) => return Err(failed(e)),
+        },
+    }
+    resources.tally.copied(from.resource, to.resource, cause, bytes);
+    Ok(Way::Direct)
+}

@@ -1,0 +1,117 @@
+//! Putting a runtime together.
+
+use super::pe::{Pe, PeSet};
+use super::{Core, Runtime};
+use crate::coherence::{MAX_RESOURCES, MemoryMode, ResourceId};
+use crate::device::Device;
+use crate::device::host::Host;
+use crate::error::{Error, Result};
+use crate::memory::Resources;
+use crate::sched::{Costs, EarliestFinish, Policy};
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
+/// Chooses PEs, devices, memory mode and policy. Made by [`Runtime::builder`].
+///
+/// ```
+/// use rimms::device::sim::Sim;
+/// use rimms::{MemoryMode, Runtime, sched};
+/// let rt = Runtime::builder()
+///     .cpus(1)
+///     .device(Sim::fft("fft0", 1 << 20, Default::default())?)
+///     .memory_mode(MemoryMode::LastResource)
+///     .policy(sched::by_name("round-robin")?)
+///     .build()?;
+/// assert_eq!(rt.pes().len(), 2);
+/// # Ok::<(), rimms::Error>(())
+/// ```
+#[must_use]
+pub struct RuntimeBuilder {
+    cpus: Option<usize>,
+    devices: Vec<Arc<dyn Device>>,
+    mode: MemoryMode,
+    policy: Arc<dyn Policy>,
+}
+
+impl Default for RuntimeBuilder {
+    fn default() -> Self {
+        Self { cpus: None, devices: Vec::new(), mode: MemoryMode::default(), policy: Arc::new(EarliestFinish) }
+    }
+}
+
+impl RuntimeBuilder {
+    /// How many CPU PEs; by default as many as the machine lets this process use.
+    pub fn cpus(mut self, n: usize) -> Self {
+        self.cpus = Some(n);
+        self
+    }
+
+    /// Adds a device. Its resource is numbered after those added before; the host is 0.
+    pub fn device(self, device: impl Device + 'static) -> Self {
+        self.shared_device(Arc::new(device))
+    }
+
+    /// Adds a device that the program keeps a hand on.
+    pub fn shared_device(mut self, device: Arc<dyn Device>) -> Self {
+        self.devices.push(device);
+        self
+    }
+
+    /// How copies are kept coherent; by default `valid-set`.
+    pub fn memory_mode(mut self, mode: MemoryMode) -> Self {
+        self.mode = mode;
+        self
+    }
+
+    /// How PEs are chosen; by default earliest finish.
+    pub fn policy(mut self, policy: Arc<dyn Policy>) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    /// The runtime.
+    ///
+    /// # Errors
+    /// [`Error::Config`] where there is no PE, two of one name, or mode `zero-copy` meets a device with a memory of its
+    /// own; [`Error::TooManyResources`].
+    pub fn build(self) -> Result<Runtime> {
+        let cpus = self.cpus.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
+        let mut devices: Vec<Arc<dyn Device>> = vec![Arc::new(Host::new(cpus))];
+        devices.extend(self.devices);
+        if devices.len() > MAX_RESOURCES {
+            return Err(Error::TooManyResources { found: devices.len(), most: MAX_RESOURCES });
+        }
+        let mut pes: Vec<Pe> = Vec::new();
+        for (id, device) in (0..).map_while(ResourceId::new).zip(&devices) {
+            let info = device.info();
+            if self.mode == MemoryMode::ZeroCopy && !info.shares_host_memory {
+                let why = format!("memory mode zero-copy: {} does not share the host's memory", info.name);
+                return Err(Error::Config(why.into()));
+            }
+            for (unit, unit_info) in info.units.iter().enumerate() {
+                if pes.iter().any(|pe| pe.name() == &*unit_info.name) {
+                    return Err(Error::Config(format!("two PEs are named {}", unit_info.name).into()));
+                }
+                pes.push(Pe::new(id, device, unit, unit_info.clone()));
+            }
+        }
+        if pes.is_empty() {
+            return Err(Error::Config("a runtime needs at least one PE: add CPUs or a device".into()));
+        }
+        let resources = Arc::new(Resources::new(self.mode, devices, pes.len()));
+        let core = Core { resources, pes, policy: self.policy, costs: Costs::new(), turn: AtomicUsize::new(0) };
+        Ok(Runtime { core: Arc::new(core), allowed: PeSet::All })
+    }
+}
+
+impl fmt::Debug for RuntimeBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RuntimeBuilder")
+            .field("cpus", &self.cpus)
+            .field("devices", &self.devices.iter().map(|d| d.info().name.clone()).collect::<Vec<_>>())
+            .field("memory", &self.mode)
+            .field("policy", &self.policy)
+            .finish()
+    }
+}

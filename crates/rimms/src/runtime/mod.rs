@@ -1,0 +1,156 @@
+//! The runtime: PEs, placement, and the calls.
+//!
+//! A [`Runtime`] is a cheap handle to one set of resources and PEs. A call's
+//! way: typed call ([`calls`]) → checks and choice of a PE ([`submit`]) → memory
+//! (operands to where the PE is) → device (execution) → counters.
+//!
+//! A blocking call is executed by the calling thread. What may run at once is
+//! decided by the program's borrows: inputs are shared, outputs are not.
+
+mod arg;
+mod builder;
+mod calls;
+mod pe;
+mod submit;
+
+pub use arg::{Arg, arg, arg_mut};
+pub use builder::RuntimeBuilder;
+pub use pe::{Pe, ResourceInfo};
+
+use crate::coherence::{MemoryMode, ResourceId};
+use crate::data::HeteData;
+use crate::device::Usage;
+use crate::error::{Error, Result};
+use crate::memory::Resources;
+use crate::sched::{Costs, Policy};
+use crate::trace::Counters;
+use bytemuck::Pod;
+use pe::PeSet;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
+/// Resources, PEs and a policy: where data is allocated and calls are made.
+///
+/// A handle: cloning it is cheap, and [`on`](Self::on) gives one whose calls go to chosen PEs only.
+///
+/// ```
+/// use rimms::{Complex32, Runtime};
+/// let rt = Runtime::new()?;
+/// let mut x = rt.alloc::<Complex32>(4 * 256)?;
+/// let mut y = rt.alloc::<Complex32>(4 * 256)?;
+/// x.overwrite()?.fill(Complex32::ONE)?;
+/// x.fragment(4)?;
+/// y.fragment(4)?;
+/// for i in 0..4 {
+///     rt.fft(&x[i], &mut y[i])?;
+/// }
+/// assert_eq!(y.read()?[256], Complex32::new(256.0, 0.0));
+/// # Ok::<(), rimms::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Runtime {
+    core: Arc<Core>,
+    allowed: PeSet,
+}
+
+/// What all handles of a runtime share.
+struct Core {
+    resources: Arc<Resources>,
+    pes: Vec<Pe>,
+    policy: Arc<dyn Policy>,
+    costs: Costs,
+    turn: AtomicUsize,
+}
+
+impl Runtime {
+    /// The CPUs and every real device found, with the default memory mode and policy.
+    /// Simulated devices are only used when asked for: [`Runtime::builder`].
+    ///
+    /// # Errors
+    /// Where the machine cannot be looked at.
+    pub fn new() -> Result<Self> {
+        Self::builder().build()
+    }
+
+    /// To choose PEs, devices, memory mode and policy.
+    pub fn builder() -> RuntimeBuilder {
+        RuntimeBuilder::default()
+    }
+
+    /// Allocates `len` elements: the paper's `hete_Malloc`. On the host now, on devices when first used there.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for length 0 or elements without size; [`Error::HostMemory`].
+    #[inline]
+    pub fn alloc<T: Pod + Send + Sync>(&self, len: usize) -> Result<HeteData<T>> {
+        HeteData::new(&self.core.resources, len, None)
+    }
+
+    /// The same, with a name that messages use.
+    ///
+    /// # Errors
+    /// As [`alloc`](Self::alloc).
+    pub fn alloc_named<T: Pod + Send + Sync>(&self, name: &str, len: usize) -> Result<HeteData<T>> {
+        HeteData::new(&self.core.resources, len, Some(name))
+    }
+
+    /// A handle whose calls go to these PEs only: names and kinds, separated by commas (`acc0`, `cpu,fft0`).
+    ///
+    /// # Errors
+    /// [`Error::Unknown`] for a name that is neither a PE nor a kind of PE.
+    pub fn on(&self, names: &str) -> Result<Self> {
+        Ok(Self { core: self.core.clone(), allowed: PeSet::parse(names, &self.core.pes)? })
+    }
+
+    /// The PEs, in the order they are numbered.
+    pub fn pes(&self) -> &[Pe] {
+        &self.core.pes
+    }
+
+    /// The PEs this handle's calls may go to.
+    pub fn allowed_pes(&self) -> impl Iterator<Item = &Pe> {
+        self.core.pes.iter().enumerate().filter(|(i, _)| self.allowed.contains(*i)).map(|(_, pe)| pe)
+    }
+
+    /// The resources: the host first.
+    pub fn resources(&self) -> Vec<ResourceInfo> {
+        let resources = &self.core.resources;
+        resources.ids().map(|id| ResourceInfo::new(id, resources.device(id).info())).collect()
+    }
+
+    /// How full a resource's memory is.
+    ///
+    /// # Errors
+    /// [`Error::Index`] for a resource this runtime does not have.
+    pub fn usage(&self, resource: ResourceId) -> Result<Usage> {
+        let devices = self.core.resources.devices();
+        let (index, len) = (resource.index(), devices.len());
+        devices.get(index).map(|d| d.usage()).ok_or(Error::Index { index, len })
+    }
+
+    /// What was copied and called so far, by all handles.
+    pub fn counters(&self) -> Counters {
+        self.core.resources.tally.snapshot(self.core.pes.iter().map(Pe::name))
+    }
+
+    /// The memory mode.
+    pub fn memory_mode(&self) -> MemoryMode {
+        self.core.resources.mode
+    }
+
+    /// The scheduling policy's name.
+    pub fn policy(&self) -> &'static str {
+        self.core.policy.name()
+    }
+}
+
+impl fmt::Debug for Runtime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Runtime")
+            .field("pes", &self.allowed_pes().map(Pe::name).collect::<Vec<_>>())
+            .field("memory", &self.memory_mode())
+            .field("policy", &self.policy())
+            .finish()
+    }
+}

@@ -1,0 +1,152 @@
+//! Processing elements: what executes calls.
+
+use crate::coherence::ResourceId;
+use crate::device::{Capability, Device, DeviceInfo, UnitInfo};
+use crate::error::{Error, Result};
+use crate::op::{Call, Target};
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// A processing element, bound to one resource.
+///
+/// ```
+/// let rt = rimms::Runtime::builder().cpus(2).build()?;
+/// let names: Vec<_> = rt.pes().iter().map(|pe| pe.name()).collect();
+/// assert_eq!(names, ["cpu0", "cpu1"]);
+/// assert_eq!(rt.pes()[0].kind(), "cpu");
+/// # Ok::<(), rimms::Error>(())
+/// ```
+pub struct Pe {
+    info: UnitInfo,
+    pub(super) resource: ResourceId,
+    pub(super) device: Arc<dyn Device>,
+    pub(super) unit: usize,
+    target: Target,
+    /// Calls it is executing now.
+    running: AtomicUsize,
+}
+
+impl Pe {
+    pub(super) fn new(resource: ResourceId, device: &Arc<dyn Device>, unit: usize, info: UnitInfo) -> Self {
+        let target = device.info().target;
+        Self { info, resource, device: device.clone(), unit, target, running: AtomicUsize::new(0) }
+    }
+
+    /// Its name, such as `fft0`.
+    pub fn name(&self) -> &str {
+        &self.info.name
+    }
+
+    /// Its kind: the name without the number.
+    pub fn kind(&self) -> &str {
+        self.info.name.trim_end_matches(|c: char| c.is_ascii_digit())
+    }
+
+    /// The resource whose memory it works on.
+    pub fn resource(&self) -> ResourceId {
+        self.resource
+    }
+
+    /// What it can do.
+    pub fn capability(&self) -> &Capability {
+        &self.info.capability
+    }
+
+    #[inline]
+    pub(super) fn can(&self, call: &Call) -> bool {
+        self.info.capability.can(call, self.target)
+    }
+
+    pub(super) fn why_not(&self, call: &Call) -> String {
+        let why = self.info.capability.allows(call, self.target).err();
+        format!("{}: {}", self.name(), why.unwrap_or_else(|| "not among those allowed".into()))
+    }
+
+    pub(super) fn running(&self) -> usize {
+        self.running.load(Relaxed)
+    }
+
+    /// Counts a call as running for as long as the result lives.
+    #[inline]
+    pub(super) fn occupy(&self) -> Busy<'_> {
+        self.running.fetch_add(1, Relaxed);
+        Busy(&self.running)
+    }
+}
+
+pub(super) struct Busy<'a>(&'a AtomicUsize);
+
+impl Drop for Busy<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Relaxed);
+    }
+}
+
+impl fmt::Debug for Pe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} on {:?}", self.name(), self.resource)
+    }
+}
+
+/// A resource as a program sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResourceInfo {
+    /// Its id.
+    pub id: ResourceId,
+    /// Its name: `host`, `acc0`.
+    pub name: Box<str>,
+    /// One line for people.
+    pub description: Box<str>,
+    /// Bytes of its memory, where known.
+    pub capacity: Option<u64>,
+}
+
+impl ResourceInfo {
+    pub(super) fn new(id: ResourceId, info: &DeviceInfo) -> Self {
+        let DeviceInfo { name, description, capacity, .. } = info;
+        Self { id, name: name.clone(), description: description.clone(), capacity: *capacity }
+    }
+}
+
+/// A set of PEs.
+#[derive(Clone)]
+pub(super) enum PeSet {
+    All,
+    Some(Arc<[bool]>),
+}
+
+impl PeSet {
+    #[inline]
+    pub(super) fn contains(&self, pe: usize) -> bool {
+        match self {
+            Self::All => true,
+            Self::Some(set) => set.get(pe).copied().unwrap_or(false),
+        }
+    }
+
+    pub(super) fn parse(names: &str, pes: &[Pe]) -> Result<Self> {
+        let mut set = vec![false; pes.len()];
+        for name in names.split(',').map(str::trim) {
+            let mut found = false;
+            for (pe, chosen) in pes.iter().zip(&mut set) {
+                if pe.name() == name || pe.kind() == name {
+                    (found, *chosen) = (true, true);
+                }
+            }
+            if !found {
+                let mut known: Vec<&str> = Vec::new();
+                for pe in pes {
+                    for name in [pe.kind(), pe.name()] {
+                        if !known.contains(&name) {
+                            known.push(name);
+                        }
+                    }
+                }
+                return Err(Error::Unknown { what: "PE", name: name.into(), known: known.join(", ").into() });
+            }
+        }
+        Ok(Self::Some(set.into()))
+    }
+}

@@ -1,0 +1,28 @@
+//! Earliest finish time: CEDR's EFT, with costs that are functions of size.
+
+use super::{Candidate, Policy};
+
+/// The PE that would finish the call first. Ties go to the first; a PE never measured is tried before all.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct EarliestFinish;
+
+impl Policy for EarliestFinish {
+    fn name(&self) -> &'static str {
+        "eft"
+    }
+
+    fn needs_costs(&self) -> bool {
+        true
+    }
+
+    fn choose(&self, _turn: usize, candidates: &[Candidate]) -> usize {
+        let finish = |c: &Candidate| c.cost_ns.map_or(f64::NEG_INFINITY, |cost| c.busy_ns + cost);
+        let mut best = 0;
+        for (i, c) in candidates.iter().enumerate().skip(1) {
+            if candidates.get(best).is_some_and(|b| finish(c) < finish(b)) {
+                best = i;
+            }
+        }
+        best
+    }
+}

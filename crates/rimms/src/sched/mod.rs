@@ -1,0 +1,71 @@
+//! Scheduling: which PE runs a call.
+//!
+//! A [`Policy`] is a pure function over a snapshot: the PEs that can run the
+//! call, how busy each is and what the call would cost there. It holds no
+//! state; what must be remembered between calls (a turn, measured costs) is
+//! kept by the runtime and is part of the snapshot. [`cost`] is where costs come from.
+//!
+//! | name | rule |
+//! | --- | --- |
+//! | `round-robin` | the next PE in turn that can run the call |
+//! | `eft` | the earliest finish: time until the PE is free plus the measured cost of a call of this size; a PE never measured is tried first |
+//!
+//! Adding a policy: one file here and a line in [`by_name`].
+
+mod cost;
+mod eft;
+mod round_robin;
+#[cfg(test)]
+mod tests;
+
+pub use cost::Costs;
+pub use eft::EarliestFinish;
+pub use round_robin::RoundRobin;
+
+use crate::error::{Error, Result};
+use std::fmt;
+use std::sync::Arc;
+
+/// A PE that can run the call.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Candidate {
+    /// Its number in the runtime.
+    pub pe: usize,
+    /// Nanoseconds until it has done what it was given before.
+    pub busy_ns: f64,
+    /// Nanoseconds a call of this kind and size is expected to take; `None` where nothing was measured yet.
+    pub cost_ns: Option<f64>,
+}
+
+/// A scheduling policy.
+pub trait Policy: Send + Sync + fmt::Debug {
+    /// The name used on command lines.
+    fn name(&self) -> &'static str;
+
+    /// Does it look at costs? Calls are timed only if it does.
+    fn needs_costs(&self) -> bool;
+
+    /// Picks one of `candidates`: an index into them, which are never empty. `turn` counts the calls of the runtime.
+    fn choose(&self, turn: usize, candidates: &[Candidate]) -> usize;
+}
+
+/// The policies there are.
+pub const POLICIES: [&str; 2] = ["round-robin", "eft"];
+
+/// A policy by its name.
+///
+/// ```
+/// assert_eq!(rimms::sched::by_name("eft")?.name(), "eft");
+/// assert!(rimms::sched::by_name("best").unwrap_err().to_string().contains("round-robin, eft"));
+/// # Ok::<(), rimms::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Unknown`], which lists those there are.
+pub fn by_name(name: &str) -> Result<Arc<dyn Policy>> {
+    match name {
+        "round-robin" => Ok(Arc::new(RoundRobin)),
+        "eft" => Ok(Arc::new(EarliestFinish)),
+        _ => Err(Error::Unknown { what: "policy", name: name.into(), known: POLICIES.join(", ").into() }),
+    }
+}
