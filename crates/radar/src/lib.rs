@@ -1,1 +1,39 @@
-//! rimms-radar
+//! Radar applications for rimms, and everything around them that needs no device: readers for
+//! recorded pulses, synthetic scenes with known answers, and a float64 oracle.
+//!
+//! | module | what it owns |
+//! | --- | --- |
+//! | [`geometry`] | which Doppler and delay a cell of the range–Doppler map stands for |
+//! | [`input`] | recordings from text and NumPy files |
+//! | [`npy`] | the subset of NumPy's file format that recordings use |
+//! | [`scene`] | synthetic scenes, and the truth they were made from |
+//! | [`oracle`] | pulse Doppler again, in float64 and in the simplest way |
+//! | [`recordings`] | where recorded inputs are found, for tests |
+//!
+//! ```
+//! use rimms_radar::{oracle, scene::Scene};
+//!
+//! let scene = Scene::default();
+//! let recording = scene.recording()?;
+//! let found = oracle::range_doppler(&recording)?.peak();
+//! assert_eq!(found.doppler_hz, scene.truth().detection.doppler_hz);
+//! # Ok::<(), rimms_radar::Error>(())
+//! ```
+
+pub mod geometry;
+pub mod input;
+pub mod npy;
+pub mod oracle;
+pub mod recordings;
+pub mod scene;
+
+mod error;
+mod reserve;
+mod shape;
+mod truth;
+
+pub use error::{Error, Result};
+pub use geometry::{Detection, Geometry};
+pub use input::Recording;
+pub use shape::Shape;
+pub use truth::Truth;
