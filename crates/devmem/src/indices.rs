@@ -15,6 +15,7 @@ pub(crate) struct Indices {
     /// The lowest index never used.
     next: AtomicU64,
     greatest: u64,
+    /// A power of two.
     generations: u64,
     rested: Mutex<VecDeque<u32>>,
     restarts: AtomicU64,
@@ -39,7 +40,7 @@ impl Indices {
 
     /// Whether an index used this often has no generation left. Without a tag there is none to run out of.
     pub(crate) fn is_used_up(&self, uses: u64) -> bool {
-        self.generations > 1 && uses.is_multiple_of(self.generations)
+        self.generations > 1 && uses & (self.generations - 1) == 0
     }
 
     pub(crate) fn rest(&self, index: u32) {

@@ -10,7 +10,31 @@ use crate::raw::words::Bytes;
 use crate::{Access, Address, Fault};
 
 /// Bytes moved at a time where they cannot be moved directly.
-const STAGE: usize = 4096;
+const STAGE: usize = 512;
+
+/// An access to be checked.
+#[derive(Clone, Copy)]
+pub(super) struct Range {
+    pub(super) address: Address,
+    pub(super) size: u64,
+    /// What the offset must be a multiple of, a power of two.
+    pub(super) alignment: u64,
+    pub(super) access: Access,
+}
+
+impl Range {
+    /// Any bytes.
+    #[inline(always)]
+    pub(super) fn bytes(address: Address, size: u64, access: Access) -> Self {
+        Range { address, size, alignment: 1, access }
+    }
+
+    /// A value of this type.
+    #[inline(always)]
+    fn of<T>(address: Address, access: Access) -> Self {
+        Range { address, size: size_of::<T>() as u64, alignment: align_of::<T>() as u64, access }
+    }
+}
 
 impl Memory {
     /// Copies the bytes at `address` into `into`.
@@ -21,7 +45,7 @@ impl Memory {
     /// Cost: 1.5 ns for up to 16 bytes in whole 32-bit words; long ranges near the speed of `memcpy`.
     #[inline]
     pub fn load(&self, address: Address, into: &mut [u8]) -> Result<(), Fault> {
-        self.with::<0, _>(address, into.len() as u64, Access::Read, |bytes| bytes.load(into))
+        self.with::<0, _>(Range::bytes(address, into.len() as u64, Access::Read), |bytes| bytes.load(into))
     }
 
     /// Copies `from` to the bytes at `address`.
@@ -32,7 +56,7 @@ impl Memory {
     /// Cost: as [`load`](Self::load); some 5 ns more for each 32-bit word that is stored to in part.
     #[inline]
     pub fn store(&self, address: Address, from: &[u8]) -> Result<(), Fault> {
-        self.with::<0, _>(address, from.len() as u64, Access::Write, |bytes| bytes.store(from))
+        self.with::<0, _>(Range::bytes(address, from.len() as u64, Access::Write), |bytes| bytes.store(from))
     }
 
     /// The value at `address`.
@@ -52,10 +76,25 @@ impl Memory {
     /// The [`Fault`] of the access, or [`Fault::Misaligned`] when the offset is no multiple of `T`'s alignment.
     #[inline]
     pub fn load_value<T: Pod>(&self, address: Address) -> Result<T, Fault> {
-        self.check_alignment::<T>(address, Access::Read)?;
+        // Whole words go through registers: as bytes in memory they would be stored one by one and read back as one.
+        if align_of::<T>() >= align_of::<u32>() {
+            match size_of::<T>() {
+                4 => return self.load_words::<T, 1>(address),
+                8 => return self.load_words::<T, 2>(address),
+                16 => return self.load_words::<T, 4>(address),
+                _ => {}
+            }
+        }
         let mut value = T::zeroed();
-        self.load(address, bytemuck::bytes_of_mut(&mut value))?;
+        let range = Range::of::<T>(address, Access::Read);
+        self.with::<0, _>(range, |bytes| bytes.load(bytemuck::bytes_of_mut(&mut value)))?;
         Ok(value)
+    }
+
+    #[inline(always)]
+    fn load_words<T: Pod, const N: usize>(&self, address: Address) -> Result<T, Fault> {
+        let range = Range::of::<T>(address, Access::Read);
+        self.with::<0, _>(range, |bytes| bytemuck::cast(bytes.load_words::<N>()))
     }
 
     /// Stores a value at `address`.
@@ -64,8 +103,22 @@ impl Memory {
     /// The [`Fault`] of the access, or [`Fault::Misaligned`] when the offset is no multiple of `T`'s alignment.
     #[inline]
     pub fn store_value<T: Pod>(&self, address: Address, value: T) -> Result<(), Fault> {
-        self.check_alignment::<T>(address, Access::Write)?;
-        self.store(address, bytemuck::bytes_of(&value))
+        if align_of::<T>() >= align_of::<u32>() {
+            match size_of::<T>() {
+                4 => return self.store_words::<T, 1>(address, value),
+                8 => return self.store_words::<T, 2>(address, value),
+                16 => return self.store_words::<T, 4>(address, value),
+                _ => {}
+            }
+        }
+        let range = Range::of::<T>(address, Access::Write);
+        self.with::<0, _>(range, |bytes| bytes.store(bytemuck::bytes_of(&value)))
+    }
+
+    #[inline(always)]
+    fn store_words<T: Pod, const N: usize>(&self, address: Address, value: T) -> Result<(), Fault> {
+        let range = Range::of::<T>(address, Access::Write);
+        self.with::<0, _>(range, |bytes| bytes.store_words::<N>(bytemuck::cast(value)))
     }
 
     /// Copies `size` bytes from `from` to `to` in this memory. The ranges may overlap: the bytes arrive as they
@@ -83,9 +136,9 @@ impl Memory {
     /// As [`copy`](Self::copy).
     pub fn copy_from(&self, to: Address, source: &Memory, from: Address, size: u64) -> Result<(), Fault> {
         // Both buffers stay until the copy is done, and both ranges are checked before anything is stored.
-        let backwards = std::ptr::eq(self, source) && to > from;
-        source.with::<0, _>(from, size, Access::Read, |from| {
-            self.with::<1, _>(to, size, Access::Write, |to| copy_bytes(to, from, backwards))
+        let backwards = std::ptr::eq(self, source) && to > from && to.raw() - from.raw() < size;
+        source.with::<0, _>(Range::bytes(from, size, Access::Read), |from| {
+            self.with::<1, _>(Range::bytes(to, size, Access::Write), |to| copy_bytes(to, from, backwards))
         })?
     }
 
@@ -98,7 +151,7 @@ impl Memory {
             self.check(address, size, Access::Write)?;
             return Err(Fault::WrongSize { space: self.space, wanted: 1, found: 0 });
         }
-        self.with::<0, _>(address, size, Access::Write, |bytes| fill_bytes(bytes, pattern))
+        self.with::<0, _>(Range::bytes(address, size, Access::Write), |bytes| fill_bytes(bytes, pattern))
     }
 
     /// Checks an access without doing it. The answer is that of one moment: another thread may free the buffer right after.
@@ -107,11 +160,11 @@ impl Memory {
     /// The [`Fault`] that the access would have.
     pub fn check(&self, address: Address, size: u64, access: Access) -> Result<(), Fault> {
         match access {
-            Access::Free => match self.judge::<0>(address, 0, access) {
-                None if self.layout.decode(address).offset == 0 => Ok(()),
+            Access::Free => match self.judge::<0>(address, 0, 1, access) {
+                Ok(()) if self.layout.decode(address).offset == 0 => Ok(()),
                 _ => Err(self.judge_free(address)),
             },
-            _ => self.with::<0, _>(address, size, access, |_| ()),
+            _ => self.with::<0, _>(Range::bytes(address, size, access), |_| ()),
         }
     }
 
@@ -120,48 +173,25 @@ impl Memory {
     #[inline(always)]
     pub(super) fn with<const WORD: usize, R>(
         &self,
-        address: Address,
-        size: u64,
-        access: Access,
+        range: Range,
         act: impl FnOnce(Bytes<'_>) -> R,
     ) -> Result<R, Fault> {
+        let Range { address, size, alignment, access } = range;
         loop {
             if let Some(pinned) = self.table.pin::<WORD>(address) {
-                let block = pinned.block();
                 let bytes = match access {
-                    Access::Write => block.writable(address.raw(), size),
-                    _ => block.readable(address.raw(), size),
+                    Access::Write => pinned.block().writable(address.raw(), size, alignment),
+                    _ => pinned.block().readable(address.raw(), size, alignment),
                 };
                 if let Some(bytes) = bytes {
                     return Ok(act(bytes));
                 }
             }
-            match self.judge::<WORD>(address, size, access) {
-                Some(fault) => return Err(fault),
-                None if size == 0 => return Ok(act(Bytes::NONE)),
-                None => {}
+            self.judge::<WORD>(address, size, alignment, access)?;
+            if size == 0 {
+                return Ok(act(Bytes::NONE));
             }
         }
-    }
-
-    #[inline(always)]
-    fn check_alignment<T>(&self, address: Address, access: Access) -> Result<(), Fault> {
-        if address.raw().is_multiple_of(align_of::<T>() as u64) {
-            return Ok(());
-        }
-        self.misaligned(address, size_of::<T>() as u64, align_of::<T>() as u64, access)
-    }
-
-    /// A misaligned address may have worse faults.
-    #[cold]
-    #[inline(never)]
-    fn misaligned(&self, address: Address, size: u64, alignment: u64, access: Access) -> Result<(), Fault> {
-        let place = self.place_of(address, size, access);
-        if place.offset.is_multiple_of(alignment) {
-            // The layout has fewer offset bits than the alignment; buffers begin aligned.
-            return Ok(());
-        }
-        Err(self.judge::<0>(address, size, access).unwrap_or(Fault::Misaligned { place, alignment }))
     }
 }
 

@@ -1,6 +1,6 @@
 //! What is wrong with an address: the slow way, taken only after the fast check failed (or for no bytes).
 //!
-//! Order of judgement: null, never allocated, freed, overflow, out of bounds, flags.
+//! Order of judgement: null, never allocated, freed, overflow, out of bounds, flags, alignment.
 
 use super::Memory;
 use crate::fault::Place;
@@ -16,18 +16,26 @@ enum Found<T> {
 }
 
 impl Memory {
-    /// The fault of such an access, or `None` when it is allowed. `WORD` is an announcement that is not in use.
+    /// The fault of such an access, if it has one. `WORD` is an announcement that is not in use. (The parts of a range come one
+    /// by one so that they stay in registers: as a whole they would be put into memory before each fast check.)
     #[cold]
     #[inline(never)]
-    pub(super) fn judge<const WORD: usize>(&self, address: Address, size: u64, access: Access) -> Option<Fault> {
+    pub(super) fn judge<const WORD: usize>(
+        &self,
+        address: Address,
+        size: u64,
+        alignment: u64,
+        access: Access,
+    ) -> Result<(), Fault> {
         let place = self.place_of(address, size, access);
         if place.index == 0 {
-            return Some(Fault::Null { place });
+            return Err(Fault::Null { place });
         }
-        match self.find::<WORD, _>(&place, |block| judge_range(block, place)) {
-            Found::Live(fault) => fault,
-            Found::Freed(freed) => Some(Fault::Freed { place, freed }),
-            Found::Never => Some(Fault::NeverAllocated { place }),
+        match self.find::<WORD, _>(&place, |block| judge_range(block, place, alignment)) {
+            Found::Live(None) => Ok(()),
+            Found::Live(Some(fault)) => Err(fault),
+            Found::Freed(freed) => Err(Fault::Freed { place, freed }),
+            Found::Never => Err(Fault::NeverAllocated { place }),
         }
     }
 
@@ -80,7 +88,7 @@ impl Memory {
 
     /// Finds the buffer of a place, without taking one moment's slot for another's.
     fn find<const WORD: usize, T>(&self, place: &Place, live: impl Fn(&Block) -> T) -> Found<T> {
-        let Some(slot) = self.table.slot(place.index) else {
+        let Some(slot) = self.table.slot(place.address) else {
             return Found::Never;
         };
         loop {
@@ -111,7 +119,7 @@ impl Memory {
 }
 
 /// Judges a range that begins in this live buffer's addresses.
-fn judge_range(block: &Block, place: Place) -> Option<Fault> {
+fn judge_range(block: &Block, place: Place, alignment: u64) -> Option<Fault> {
     let length = block.length();
     let Some(end) = place.offset.checked_add(place.size) else {
         return Some(Fault::Overflow { place });
@@ -122,6 +130,7 @@ fn judge_range(block: &Block, place: Place) -> Option<Fault> {
     match place.access {
         Access::Read if !block.flags().readable() => Some(Fault::WriteOnly { place }),
         Access::Write if !block.flags().writable() => Some(Fault::ReadOnly { place }),
+        _ if !place.offset.is_multiple_of(alignment) => Some(Fault::Misaligned { place, alignment }),
         _ => None,
     }
 }

@@ -179,7 +179,7 @@ impl Memory {
             self.shards.own().pool.keep(storage);
             return Err(Fault::IndicesUsedUp { space: self.space, indices: self.layout.greatest_index() });
         };
-        let Some(slot) = self.table.slot_or_grow(index.into()) else {
+        let Some(slot) = self.table.slot_or_grow(self.layout.base(index.into(), 0)) else {
             keep_index(index);
             return Err(out_of_memory);
         };
@@ -194,7 +194,7 @@ impl Memory {
     /// shard has, and when there is none of either, the one that has rested longest.
     fn another_index(&self) -> Option<u32> {
         self.indices
-            .fresh(|index| !self.table.begins_chunk(index))
+            .fresh(|index| !self.table.begins_chunk(index.into()))
             .or_else(|| self.shards.steal_index())
             .or_else(|| self.indices.fresh(|_| true))
             .or_else(|| self.indices.restart())
@@ -225,7 +225,7 @@ impl Memory {
             return Err(self.judge_free(address));
         };
         let index = self.layout.index_of(address) as u32;
-        let used_up = self.table.slot(index.into()).is_some_and(|slot| self.indices.is_used_up(slot.uses()));
+        let used_up = self.table.slot(address).is_some_and(|slot| self.indices.is_used_up(slot.uses()));
         if used_up {
             self.indices.rest(index);
         }

@@ -1,6 +1,7 @@
 //! Rows: ranges of equal length at equal distances, checked as one range.
 
 use super::Memory;
+use super::access::Range;
 use crate::{Access, Address, Fault};
 
 /// The rows of a strided access: bytes from the first row's start to the last row's end, and host bytes needed.
@@ -40,7 +41,7 @@ impl Memory {
     ) -> Result<(), Fault> {
         let extent = self.extent(address, rows, row_bytes, pitch, Access::Read)?;
         self.check_packed(&extent, into.len())?;
-        self.with::<0, _>(address, extent.span, Access::Read, |bytes| {
+        self.with::<0, _>(Range::bytes(address, extent.span, Access::Read), |bytes| {
             for (at, row) in starts(pitch).zip(into.chunks_exact_mut((row_bytes as usize).max(1))) {
                 bytes.part(at, row.len()).load(row);
             }
@@ -62,7 +63,7 @@ impl Memory {
     ) -> Result<(), Fault> {
         let extent = self.extent(address, rows, row_bytes, pitch, Access::Write)?;
         self.check_packed(&extent, from.len())?;
-        self.with::<0, _>(address, extent.span, Access::Write, |bytes| {
+        self.with::<0, _>(Range::bytes(address, extent.span, Access::Write), |bytes| {
             for (at, row) in starts(pitch).zip(from.chunks_exact((row_bytes as usize).max(1))) {
                 bytes.part(at, row.len()).store(row);
             }

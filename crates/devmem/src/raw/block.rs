@@ -73,24 +73,26 @@ impl Block {
         self.flags
     }
 
-    /// The bytes at `address` if they may be loaded; `None` also for no bytes at all.
+    /// The bytes at `address` if they may be loaded and the offset is a multiple of `alignment` (a power of two);
+    /// `None` also for no bytes at all.
     #[inline(always)]
-    pub(crate) fn readable(&self, address: u64, size: u64) -> Option<Bytes<'_>> {
-        self.within(self.readable, address, size)
+    pub(crate) fn readable(&self, address: u64, size: u64, alignment: u64) -> Option<Bytes<'_>> {
+        self.within(self.readable, address, size, alignment)
     }
 
-    /// The bytes at `address` if they may be stored to; `None` also for no bytes at all.
+    /// The bytes at `address` if they may be stored to and the offset is a multiple of `alignment` (a power of two);
+    /// `None` also for no bytes at all.
     #[inline(always)]
-    pub(crate) fn writable(&self, address: u64, size: u64) -> Option<Bytes<'_>> {
-        self.within(self.writable, address, size)
+    pub(crate) fn writable(&self, address: u64, size: u64, alignment: u64) -> Option<Bytes<'_>> {
+        self.within(self.writable, address, size, alignment)
     }
 
-    /// One comparison checks index, generation and bounds: an address of another buffer is at least the greatest
+    /// One subtraction checks index, generation and bounds: an address of another buffer is at least the greatest
     /// buffer away from `base`, and `size` is not 0.
     #[inline(always)]
-    fn within(&self, limit: u64, address: u64, size: u64) -> Option<Bytes<'_>> {
+    fn within(&self, limit: u64, address: u64, size: u64, alignment: u64) -> Option<Bytes<'_>> {
         let offset = address.wrapping_sub(self.base);
-        if size == 0 || size > limit || offset > limit - size {
+        if size == 0 || size > limit || offset > limit - size || offset & (alignment - 1) != 0 {
             return None;
         }
         // SAFETY: offset + size ≤ limit ≤ length ≤ capacity, a multiple of the word; the block is published, so it lives

@@ -12,7 +12,7 @@ const LEAST_BITS: u32 = 6;
 const GREATEST_BITS: u32 = 16;
 
 /// Retired blocks after which a look at the readers is worth its barrier, and bytes of them after which it must be.
-const BATCH_BLOCKS: usize = 4096;
+const BATCH_BLOCKS: usize = 512;
 const BATCH_BYTES: usize = 1 << 20;
 
 /// Bytes of ready storage a shard keeps.
@@ -30,9 +30,13 @@ pub(crate) struct Pool {
 /// The room to ask of the host for a buffer of `size` bytes.
 pub(crate) fn room_for(size: usize) -> usize {
     match class_of(size) {
-        Some(class) => 1 << (class as u32 + LEAST_BITS),
+        Some(class) => size_of_class(class),
         None => size,
     }
+}
+
+fn size_of_class(class: usize) -> usize {
+    1 << (class as u32 + LEAST_BITS)
 }
 
 fn class_of(size: usize) -> Option<usize> {
@@ -43,8 +47,9 @@ fn class_of(size: usize) -> Option<usize> {
 impl Pool {
     /// Ready storage for a buffer of `size` bytes.
     pub(crate) fn take(&mut self, size: usize) -> Option<Storage> {
-        let storage = self.ready.get_mut(class_of(size)?)?.pop()?;
-        self.ready_bytes -= storage.capacity();
+        let class = class_of(size)?;
+        let storage = self.ready.get_mut(class)?.pop()?;
+        self.ready_bytes -= size_of_class(class);
         Some(storage)
     }
 

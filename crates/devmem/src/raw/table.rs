@@ -1,7 +1,8 @@
 //! The buffer table: from index to slot to storage, without locks.
 //!
 //! Owns the slots. They lie in chunks that are made when first needed and never move; the directory of chunks has its
-//! full size from the start, so a reader follows two pointers that never change once set.
+//! full size from the start, so a reader follows two pointers that never change once set. The first chunk is
+//! there from the start, and reached without the directory.
 //!
 //! Who writes a slot: the holder of its index (an index is either free, with one holder, or in use). While
 //! in use, whoever exchanges the storage pointer for [`NOTHING`] becomes the holder.
@@ -26,12 +27,23 @@ pub(crate) struct Slot {
     freed_location: AtomicPtr<Location<'static>>,
 }
 
+/// Slots in a chunk (in the only one, where a layout has fewer indices). The host fills in its pages as they are touched.
+const CHUNK: u64 = 1 << 16;
+
 /// Chunks of slots.
 pub(crate) struct Table {
+    first: NonNull<Slot>,
+    /// Bits of an address below the index.
+    index_shift: u32,
+    /// Slots in each chunk there is.
+    chunk: u64,
     directory: Box<[AtomicPtr<Slot>]>,
-    chunk_bits: u32,
-    layout: AddressLayout,
 }
+
+// SAFETY: `first` is shared as the directory's pointers are: slots are only read and written atomically.
+unsafe impl Send for Table {}
+// SAFETY: as above.
+unsafe impl Sync for Table {}
 
 /// A buffer that stays while this is held.
 pub(crate) struct Pinned<'a, const WORD: usize> {
@@ -49,57 +61,79 @@ impl<const WORD: usize> Pinned<'_, WORD> {
 
 impl Table {
     pub(crate) fn new(layout: AddressLayout) -> Self {
-        let chunk_bits = layout.index_bits().div_ceil(2);
-        let chunks = 1usize << (layout.index_bits() - chunk_bits);
-        let directory = Box::new_zeroed_slice(chunks);
+        let indices = layout.greatest_index() + 1;
+        let directory = Box::new_zeroed_slice(indices.div_ceil(CHUNK) as usize);
         // SAFETY: a null AtomicPtr is all zero.
         let directory = unsafe { directory.assume_init() };
-        Table { directory, chunk_bits, layout }
+        let (first, index_shift) = (NonNull::dangling(), 64 - layout.index_bits());
+        let mut table = Table { first, index_shift, chunk: indices.min(CHUNK), directory };
+        match table.make_chunk(0) {
+            Some(first) => table.first = first,
+            None => alloc::handle_alloc_error(table.chunk_layout()),
+        }
+        table
     }
 
     /// Whether `index` is the first of its chunk.
-    pub(crate) fn begins_chunk(&self, index: u32) -> bool {
-        index.trailing_zeros() >= self.chunk_bits
+    pub(crate) fn begins_chunk(&self, index: u64) -> bool {
+        index.is_multiple_of(CHUNK)
     }
 
-    /// The slot, if its chunk has been made.
+    /// The slot that an address names, if its chunk has been made.
     #[inline(always)]
-    pub(crate) fn slot(&self, index: u64) -> Option<&Slot> {
-        let entry = self.directory.get((index >> self.chunk_bits) as usize)?;
+    pub(crate) fn slot(&self, address: Address) -> Option<&Slot> {
+        let index = address.raw() >> self.index_shift;
+        if index < CHUNK {
+            // SAFETY: the first chunk has a slot for each index below CHUNK that so many bits of an address can be; it is
+            // initialised and lives as long as the table.
+            return Some(unsafe { self.first.add(index as usize).as_ref() });
+        }
+        self.slot_beyond(index)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn slot_beyond(&self, index: u64) -> Option<&Slot> {
+        let entry = self.directory.get((index / CHUNK) as usize)?;
         let chunk = NonNull::new(entry.load(Ordering::Acquire))?;
-        let within = (index & ((1 << self.chunk_bits) - 1)) as usize;
-        // SAFETY: a chunk has 2^chunk_bits slots, initialised, and lives as long as the table.
-        Some(unsafe { chunk.add(within).as_ref() })
+        // SAFETY: a chunk beyond the first has CHUNK slots, initialised, and lives as long as the table.
+        Some(unsafe { chunk.add((index % CHUNK) as usize).as_ref() })
     }
 
-    /// The slot, its chunk being made where needed; `None` when the host has no memory for it.
-    pub(crate) fn slot_or_grow(&self, index: u64) -> Option<&Slot> {
-        if let Some(slot) = self.slot(index) {
-            return Some(slot);
+    /// The slot that an address names, its chunk being made where needed; `None` when the host has no memory for it.
+    pub(crate) fn slot_or_grow(&self, address: Address) -> Option<&Slot> {
+        if self.slot(address).is_none() {
+            self.make_chunk((address.raw() >> self.index_shift) / CHUNK)?;
         }
-        let entry = self.directory.get((index >> self.chunk_bits) as usize)?;
-        let layout = self.chunk_layout()?;
+        self.slot(address)
+    }
+
+    /// The chunk, now that somebody needs it; `None` when the host has no memory for it.
+    fn make_chunk(&self, number: u64) -> Option<NonNull<Slot>> {
+        let entry = self.directory.get(number as usize)?;
+        let layout = self.chunk_layout();
         // SAFETY: the size of a chunk is not 0.
-        let chunk = unsafe { alloc::alloc_zeroed(layout) }.cast::<Slot>();
-        if chunk.is_null() {
-            return None;
+        let chunk = NonNull::new(unsafe { alloc::alloc_zeroed(layout) }.cast::<Slot>())?;
+        match entry.compare_exchange(ptr::null_mut(), chunk.as_ptr(), Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => Some(chunk),
+            Err(faster) => {
+                // SAFETY: another thread was faster; ours, of this layout, was seen by nobody.
+                unsafe { alloc::dealloc(chunk.as_ptr().cast(), layout) };
+                NonNull::new(faster)
+            }
         }
-        let null = ptr::null_mut();
-        if entry.compare_exchange(null, chunk, Ordering::AcqRel, Ordering::Acquire).is_err() {
-            // SAFETY: another thread was faster; ours, of this layout, was seen by nobody.
-            unsafe { alloc::dealloc(chunk.cast(), layout) };
-        }
-        self.slot(index)
     }
 
-    fn chunk_layout(&self) -> Option<Layout> {
-        Layout::array::<Slot>(1 << self.chunk_bits).ok()
+    fn chunk_layout(&self) -> Layout {
+        let size = size_of::<Slot>() << self.chunk.ilog2();
+        // SAFETY: the alignment is that of a type, and at most 2^16 slots do not exceed any address range.
+        unsafe { Layout::from_size_align_unchecked(size, align_of::<Slot>()) }
     }
 
     /// The buffer now in the slot that `address` names, if any, of whatever generation. It stays until the result is dropped.
     #[inline(always)]
     pub(crate) fn pin<const WORD: usize>(&self, address: Address) -> Option<Pinned<'_, WORD>> {
-        let slot = self.slot(self.layout.index_of(address))?;
+        let slot = self.slot(address)?;
         let pin = Pin::announce(address.raw());
         let block = NonNull::new(slot.block.load(Ordering::Acquire))?;
         // SAFETY: the address was announced before the block was found in its slot, so it is not reclaimed until the
@@ -109,7 +143,7 @@ impl Table {
 
     /// Takes the buffer that begins at `address` out of its slot, whose index then is the caller's; `None` when it is not there (any more).
     pub(crate) fn unlink(&self, address: Address, freed: FreedAt) -> Option<Retired> {
-        let slot = self.slot(self.layout.index_of(address))?;
+        let slot = self.slot(address)?;
         let nothing = ptr::from_ref(&NOTHING).cast_mut();
         let block = {
             let pinned = self.pin::<0>(address)?;
@@ -165,11 +199,11 @@ impl Slot {
 
 impl Drop for Table {
     fn drop(&mut self) {
-        let Some(layout) = self.chunk_layout() else { return };
+        let layout = self.chunk_layout();
         for entry in &mut self.directory {
             let Some(chunk) = NonNull::new(*entry.get_mut()) else { continue };
-            for i in 0..1usize << self.chunk_bits {
-                // SAFETY: a chunk has 2^chunk_bits slots, and `&mut self` says that they are ours alone.
+            for i in 0..self.chunk as usize {
+                // SAFETY: a chunk has `chunk` slots, and `&mut self` says that they are ours alone.
                 let slot = unsafe { chunk.add(i).as_mut() };
                 let block = NonNull::new(*slot.block.get_mut());
                 // SAFETY: a block in a slot was published; nobody can be at work on it, for that takes a borrow

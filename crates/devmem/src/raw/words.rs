@@ -67,6 +67,31 @@ impl<'a> Bytes<'a> {
         Bytes { first, skip: at % WORD, len: len.min(self.len - from), _storage: PhantomData }
     }
 
+    /// The first `N` words of a range that begins with a word and has as many. (Of any other range, words of the
+    /// storage; zeros if there are too few.)
+    #[inline(always)]
+    pub(crate) fn load_words<const N: usize>(self) -> [u32; N] {
+        let mut words = [0; N];
+        if self.len >= N * WORD {
+            for (i, word) in words.iter_mut().enumerate() {
+                // SAFETY: the first N words each hold a byte of N·4 bytes, wherever these begin in the first.
+                *word = unsafe { self.word(i) }.load(Relaxed);
+            }
+        }
+        words
+    }
+
+    /// Stores the first `N` words of a range that begins with a word and has as many. (Of any other range, nothing.)
+    #[inline(always)]
+    pub(crate) fn store_words<const N: usize>(self, words: [u32; N]) {
+        if self.len >= N * WORD && self.skip == 0 {
+            for (i, word) in words.into_iter().enumerate() {
+                // SAFETY: word i holds bytes i·4 .. i·4 + 4 of the range.
+                unsafe { self.word(i) }.store(word, Relaxed);
+            }
+        }
+    }
+
     /// Copies the bytes out; as many as both have.
     #[inline(always)]
     pub(crate) fn load(self, into: &mut [u8]) {
