@@ -61,7 +61,12 @@ impl Shards {
 
     /// This thread's shard.
     pub(crate) fn own(&self) -> MutexGuard<'_, Shard> {
-        self.shards[hazard::thread_number() & (self.shards.len() - 1)].0.lock()
+        self.shards[self.own_number()].0.lock()
+    }
+
+    /// The number of shards is a power of two.
+    fn own_number(&self) -> usize {
+        hazard::thread_number() & (self.shards.len() - 1)
     }
 
     /// All shards, locked. The caller must hold none.
@@ -115,19 +120,17 @@ impl Shards {
         (self.capacity - self.free_of(&all), buffers.unsigned_abs())
     }
 
-    /// Half of the freed indices of the first shard that has some, moved to the caller except the one returned.
-    /// The caller must hold no shard.
-    pub(crate) fn steal_index(&self) -> Option<u32> {
-        for shard in &self.shards {
-            let mut shard = shard.0.lock();
-            let half = shard.indices.len().div_ceil(2);
-            let mut stolen = shard.indices.drain(..half).collect::<VecDeque<_>>();
-            drop(shard);
-            if let Some(index) = stolen.pop_front() {
-                self.own().indices.append(&mut stolen);
-                return Some(index);
-            }
-        }
-        None
+    /// A freed index of any shard, or else what `otherwise` finds while no shard can be given one. Where a shard has several,
+    /// half of them move to the caller's. The caller must hold no shard.
+    pub(crate) fn steal_index(&self, otherwise: impl FnOnce() -> Option<u32>) -> Option<u32> {
+        let mut all = self.all();
+        let Some(rich) = all.iter().position(|shard| !shard.indices.is_empty()) else {
+            return otherwise();
+        };
+        let half = all[rich].indices.len().div_ceil(2);
+        let stolen: Vec<u32> = all[rich].indices.drain(..half).collect();
+        let (index, more) = stolen.split_first()?;
+        all[self.own_number()].indices.extend(more);
+        Some(*index)
     }
 }

@@ -123,21 +123,17 @@ impl Memory {
     /// Cost: some 15 ns for 64 bytes; beyond 64 KiB that of the host's `calloc`.
     pub fn allocate(&self, size: u64, flags: Flags, init: Init<'_>) -> Result<Address, Fault> {
         let bytes = self.size_on_host(size, init)?;
-        let (index, storage) = {
-            let mut shard = self.shards.own();
-            if self.shards.reserve(&mut shard, size) {
-                shard.live += 1;
-                (shard.indices.pop_front(), shard.pool.take(bytes))
-            } else {
-                drop(shard);
-                let (space, capacity) = (self.space, self.capacity());
-                let refuse = |free| Fault::OutOfMemory { space, wanted: size, free, capacity };
-                self.shards.reserve_from_all(size).map_err(refuse)?;
-                let mut shard = self.shards.own();
-                shard.live += 1;
-                (shard.indices.pop_front(), shard.pool.take(bytes))
-            }
-        };
+        let mut shard = self.shards.own();
+        if !self.shards.reserve(&mut shard, size) {
+            drop(shard);
+            let (space, capacity) = (self.space, self.capacity());
+            let refuse = |free| Fault::OutOfMemory { space, wanted: size, free, capacity };
+            self.shards.reserve_from_all(size).map_err(refuse)?;
+            shard = self.shards.own();
+        }
+        shard.live += 1;
+        let (index, storage) = (shard.indices.pop_front(), shard.pool.take(bytes));
+        drop(shard);
         let storage = storage.or_else(|| Storage::from_host(pool::room_for(bytes)));
         self.place(index, storage, bytes, flags, init).inspect_err(|_| {
             let mut shard = self.shards.own();
@@ -193,11 +189,8 @@ impl Memory {
     /// An index for a thread whose shard has none: one never used, but before the table grows one that another
     /// shard has, and when there is none of either, the one that has rested longest.
     fn another_index(&self) -> Option<u32> {
-        self.indices
-            .fresh(|index| !self.table.begins_chunk(index.into()))
-            .or_else(|| self.shards.steal_index())
-            .or_else(|| self.indices.fresh(|_| true))
-            .or_else(|| self.indices.restart())
+        let next = || self.indices.fresh(|_| true).or_else(|| self.indices.restart());
+        self.indices.fresh(|index| !self.table.begins_chunk(index.into())).or_else(|| self.shards.steal_index(next))
     }
 
     /// Frees the buffer that begins at `address`. From now on every use of its addresses is a fault that names the caller's line.
@@ -259,6 +252,3 @@ impl fmt::Debug for Memory {
             .finish_non_exhaustive()
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -80,7 +80,8 @@ impl<const WORD: usize> Pin<WORD> {
     pub(crate) fn announce(address: u64) -> Self {
         match CURRENT.get() {
             Some(reader) => {
-                reader.words[WORD].store(address, Ordering::Relaxed);
+                // Release: whoever sees this announcement sees the access before it done.
+                reader.words[WORD].store(address, Ordering::Release);
                 // The other half of the barrier in `look`.
                 compiler_fence(Ordering::SeqCst);
                 Pin(reader)
@@ -93,7 +94,7 @@ impl<const WORD: usize> Pin<WORD> {
     #[inline(never)]
     fn announce_slowly(address: u64) -> Self {
         let reader = reader();
-        reader.words[WORD].store(address, Ordering::Relaxed);
+        reader.words[WORD].store(address, Ordering::Release);
         fence(Ordering::SeqCst);
         Pin(reader)
     }

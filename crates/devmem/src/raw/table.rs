@@ -38,6 +38,8 @@ pub(crate) struct Table {
     /// Slots in each chunk there is.
     chunk: u64,
     directory: Box<[AtomicPtr<Slot>]>,
+    /// No slot from this index on has been used.
+    end: AtomicU64,
 }
 
 // SAFETY: `first` is shared as the directory's pointers are: slots are only read and written atomically.
@@ -66,7 +68,7 @@ impl Table {
         // SAFETY: a null AtomicPtr is all zero.
         let directory = unsafe { directory.assume_init() };
         let (first, index_shift) = (NonNull::dangling(), 64 - layout.index_bits());
-        let mut table = Table { first, index_shift, chunk: indices.min(CHUNK), directory };
+        let mut table = Table { first, index_shift, chunk: indices.min(CHUNK), directory, end: AtomicU64::new(0) };
         match table.make_chunk(0) {
             Some(first) => table.first = first,
             None => alloc::handle_alloc_error(table.chunk_layout()),
@@ -102,8 +104,12 @@ impl Table {
 
     /// The slot that an address names, its chunk being made where needed; `None` when the host has no memory for it.
     pub(crate) fn slot_or_grow(&self, address: Address) -> Option<&Slot> {
+        let index = address.raw() >> self.index_shift;
+        if index >= self.end.load(Ordering::Relaxed) {
+            self.end.fetch_max(index + 1, Ordering::Relaxed);
+        }
         if self.slot(address).is_none() {
-            self.make_chunk((address.raw() >> self.index_shift) / CHUNK)?;
+            self.make_chunk(index / CHUNK)?;
         }
         self.slot(address)
     }
@@ -200,9 +206,12 @@ impl Slot {
 impl Drop for Table {
     fn drop(&mut self) {
         let layout = self.chunk_layout();
-        for entry in &mut self.directory {
+        let end = *self.end.get_mut();
+        for (number, entry) in self.directory.iter_mut().enumerate() {
             let Some(chunk) = NonNull::new(*entry.get_mut()) else { continue };
-            for i in 0..self.chunk as usize {
+            // Slots that were never used are not looked at: the host need not fill in their pages.
+            let used = end.saturating_sub(number as u64 * CHUNK).min(self.chunk);
+            for i in 0..used as usize {
                 // SAFETY: a chunk has `chunk` slots, and `&mut self` says that they are ours alone.
                 let slot = unsafe { chunk.add(i).as_mut() };
                 let block = NonNull::new(*slot.block.get_mut());
@@ -210,7 +219,7 @@ impl Drop for Table {
                 // of the table. (NOTHING is there only within `unlink`.)
                 drop(block.map(|block| unsafe { Storage::from_raw(block) }));
             }
-            // SAFETY: made by `slot_or_grow` with this layout.
+            // SAFETY: made by `make_chunk` with this layout.
             unsafe { alloc::dealloc(chunk.as_ptr().cast(), layout) };
         }
     }
