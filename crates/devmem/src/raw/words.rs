@@ -96,6 +96,7 @@ impl<'a> Bytes<'a> {
     #[inline(always)]
     pub(crate) fn load(self, into: &mut [u8]) {
         let len = self.len.min(into.len());
+        let into = &mut into[..len];
         if self.skip == 0 && len.is_multiple_of(WORD) && len <= SHORT {
             for (i, bytes) in into.chunks_exact_mut(WORD).enumerate() {
                 // SAFETY: word i holds bytes i·4 .. i·4 + 4 of at least `len`.
@@ -115,6 +116,7 @@ impl<'a> Bytes<'a> {
     #[inline(always)]
     pub(crate) fn store(self, from: &[u8]) {
         let len = self.len.min(from.len());
+        let from = &from[..len];
         if self.skip == 0 && len.is_multiple_of(WORD) && len <= SHORT {
             for (i, bytes) in from.chunks_exact(WORD).enumerate() {
                 // SAFETY: word i holds bytes i·4 .. i·4 + 4 of at least `len`.
