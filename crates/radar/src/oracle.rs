@@ -7,7 +7,7 @@
 //! No code is shared with the runtime.
 
 use num_complex::Complex64;
-use rustfft::FftPlanner;
+use rimms_fft::plan_f64;
 
 use crate::reserve::reserve;
 use crate::{Detection, Geometry, Recording, Result};
@@ -35,10 +35,9 @@ pub struct RangeDoppler {
 pub fn range_doppler(recording: &Recording) -> Result<RangeDoppler> {
     let geometry = recording.geometry();
     let (rows, samples, cols) = (geometry.shape().rows(), geometry.shape().cols(), geometry.map_cols());
-    let mut planner = FftPlanner::<f64>::new();
-    let forward = planner.plan_fft_forward(cols);
-    let inverse = planner.plan_fft_inverse(cols);
-    let along_pulses = planner.plan_fft_forward(rows);
+    let forward = plan_f64(cols, false);
+    let inverse = plan_f64(cols, true);
+    let along_pulses = plan_f64(rows, false);
 
     let mut reference = vec![Complex64::ZERO; cols];
     for (padded, sample) in reference.iter_mut().zip(recording.reference()) {

@@ -39,6 +39,13 @@ impl Rows {
         if self.rows == 0 { 0 } else { (self.rows - 1) * self.pitch + self.row_bytes }
     }
 
+    /// Do all rows end before `len`, without overlapping?
+    fn fit_in(&self, len: usize) -> bool {
+        let gaps = self.rows.saturating_sub(1);
+        let extent = gaps.checked_mul(self.pitch).and_then(|g| g.checked_add(self.row_bytes));
+        extent.is_some_and(|e| e <= len) && (gaps == 0 || self.pitch >= self.row_bytes)
+    }
+
     fn at_most(&self, part: Self) -> Self {
         let (rows, row_bytes) = (self.rows.min(part.rows), self.row_bytes.min(part.row_bytes));
         Self { rows, row_bytes, pitch: self.pitch }
@@ -136,6 +143,11 @@ impl<'a> HostSource<'a> {
         Self { start, rows: Rows::run(bytes.len()), life: PhantomData }
     }
 
+    /// Rows of a slice, the first at its start; `None` where they are not all inside it.
+    pub fn rows_of(bytes: &'a [u8], rows: Rows) -> Option<Self> {
+        rows.fit_in(bytes.len()).then(|| Self { rows, ..Self::from_slice(bytes) })
+    }
+
     /// The layout.
     pub const fn rows(&self) -> &Rows {
         &self.rows
@@ -188,6 +200,11 @@ impl<'a> HostTarget<'a> {
     pub fn from_slice(bytes: &'a mut [u8]) -> Self {
         let rows = Rows::run(bytes.len());
         Self { start: NonNull::from(bytes).cast(), rows, life: PhantomData }
+    }
+
+    /// Rows of a slice, the first at its start; `None` where they are not all inside it.
+    pub fn rows_of(bytes: &'a mut [u8], rows: Rows) -> Option<Self> {
+        rows.fit_in(bytes.len()).then(|| Self { rows, ..Self::from_slice(bytes) })
     }
 
     /// The layout.

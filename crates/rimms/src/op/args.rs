@@ -35,11 +35,12 @@ enum Slot<'a> {
 /// use rimms::op::{KernelArgs, Role};
 /// let (a, mut b) = ([1.0_f32, 2.0], [0.0_f32; 2]);
 /// let mut k = KernelArgs::new();
-/// k.push(Role::In, bytemuck::cast_slice_mut(&mut a.clone()));
+/// k.push_input(bytemuck::cast_slice(&a));
 /// k.push(Role::Out, bytemuck::cast_slice_mut(&mut b));
 /// let x: &[f32] = k.input(0)?;
 /// let y: &mut [f32] = k.output(1)?;
 /// y.copy_from_slice(x);
+/// drop(k);
 /// assert_eq!(b, a);
 /// # Ok::<(), rimms::op::KernelError>(())
 /// ```
@@ -103,13 +104,21 @@ impl<'a> KernelArgs<'a> {
     #[inline]
     pub fn output<T: Pod>(&mut self, i: usize) -> Result<&'a mut [T], KernelError> {
         match self.slots.get_mut(i) {
-            Some(slot @ Slot::Out(_)) => match std::mem::replace(slot, Slot::Taken) {
-                Slot::Out(bytes) => {
-                    let len = bytes.len();
-                    bytemuck::try_cast_slice_mut(bytes).map_err(|e| cast_failed::<T>(i, len, e))
+            Some(slot @ Slot::Out(_)) => {
+                // Seen to first: a request of the wrong type does not use the operand up.
+                if let Slot::Out(bytes) = &*slot
+                    && let Err(e) = bytemuck::try_cast_slice::<u8, T>(bytes)
+                {
+                    return Err(cast_failed::<T>(i, bytes.len(), e));
                 }
-                Slot::In(_) | Slot::Taken => Err(taken(i)),
-            },
+                match std::mem::replace(slot, Slot::Taken) {
+                    Slot::Out(bytes) => {
+                        let len = bytes.len();
+                        bytemuck::try_cast_slice_mut(bytes).map_err(|e| cast_failed::<T>(i, len, e))
+                    }
+                    Slot::In(_) | Slot::Taken => Err(taken(i)),
+                }
+            }
             Some(Slot::Taken) => Err(taken(i)),
             _ => Err(format!("operand {i} is no Out or InOut operand of this call").into()),
         }

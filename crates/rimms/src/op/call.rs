@@ -313,15 +313,17 @@ impl Call {
             return user.op().check(found);
         }
         let ok = self.wanted(found.len()).iter().zip(found).all(|(want, found)| want == found);
-        if ok && self.nonzero() { Ok(()) } else { Err(self.complain(found)) }
+        // The first operand has the call's size, or 0 where that is more than an address can count.
+        let nonzero = found.first().is_some_and(|first| first.len != 0);
+        if ok && nonzero && self.divides() { Ok(()) } else { Err(self.complain(found)) }
     }
 
-    fn nonzero(&self) -> bool {
-        self.size() != 0
-            && match self {
-                Self::Zip(z) => z.row != 0 && z.len.is_multiple_of(z.row),
-                _ => true,
-            }
+    /// Does the second operand go into the first a whole number of times? Asked of zip only.
+    fn divides(&self) -> bool {
+        match self {
+            Self::Zip(z) => z.row != 0 && z.len.is_multiple_of(z.row),
+            _ => true,
+        }
     }
 
     /// The operands a built-in call wants, in order.
@@ -350,7 +352,7 @@ impl Call {
     #[cold]
     fn complain(&self, found: &[Shape]) -> Box<str> {
         if let Self::Zip(z) = self
-            && (z.row == 0 || !z.len.is_multiple_of(z.row))
+            && !self.divides()
         {
             return format!(
                 "the second operand has {} elements: as many as the first ({}) or a divisor of that are wanted",
@@ -360,13 +362,17 @@ impl Call {
         }
         let list = |shapes: &[Shape]| shapes.iter().map(Shape::to_string).collect::<Vec<_>>().join(", ");
         let rows = match self {
-            Self::Fft(f) => format!(" (rows of {})", f.n),
-            Self::FftShift(f) => format!(" (rows of {})", f.n),
+            Self::Fft(Fft { n, rows, .. }) | Self::FftShift(FftShift { n, rows, .. }) => {
+                format!(" ({rows} rows of {n})")
+            }
             Self::Transpose(t) => format!(" ({} rows of {})", t.rows, t.cols),
             _ => String::new(),
         };
         if self.size() == 0 {
             return format!("there is nothing to do{rows}: operands are {}", list(found)).into();
+        }
+        if self.size() == usize::MAX && self.wanted(1).first().is_some_and(|first| first.len == 0) {
+            return format!("more elements than an address can count are wanted{rows}, found {}", list(found)).into();
         }
         format!("operands of {} are wanted{rows}, found {}", list(&self.wanted(found.len())), list(found)).into()
     }

@@ -36,7 +36,7 @@ pub const ACC_MEMORY: u64 = 256 << 20;
 /// ```
 /// use rimms::device::sim::Sim;
 /// use rimms::{Complex32, Runtime};
-/// let rt = Runtime::builder().device(Sim::acc("acc0", 1 << 20, "next-fit".parse().unwrap())?).build()?;
+/// let rt = Runtime::builder().cpus(0).device(Sim::acc("acc0", 1 << 20, "next-fit".parse().unwrap())?).build()?;
 /// let mut x = rt.alloc::<Complex32>(256)?;
 /// x.overwrite()?.fill(Complex32::ONE)?;
 /// rt.fft_in_place(&mut x)?;                       // copied in, computed there, and it stays there

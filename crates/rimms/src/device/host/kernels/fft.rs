@@ -7,7 +7,7 @@
 //! than the kept plans need.
 
 use num_complex::Complex32;
-use rustfft::{FftDirection, FftPlanner};
+use rimms_fft::Fft;
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -67,7 +67,7 @@ fn scale(rows: &mut [Complex32], n: usize) {
 struct Plan {
     n: usize,
     inverse: bool,
-    fft: Arc<dyn rustfft::Fft<f32>>,
+    fft: Arc<dyn Fft<f32>>,
     /// Scratch samples wanted, in place and out of place.
     in_place: usize,
     out_of_place: usize,
@@ -75,9 +75,7 @@ struct Plan {
 
 impl Plan {
     fn new(n: usize, inverse: bool) -> Self {
-        let direction = if inverse { FftDirection::Inverse } else { FftDirection::Forward };
-        // A planner keeps whatever it ever made, so one that lives on would grow without bound.
-        let fft = FftPlanner::new().plan_fft(n, direction);
+        let fft = rimms_fft::plan_f32(n, inverse);
         let (in_place, out_of_place) = (fft.get_inplace_scratch_len(), fft.get_immutable_scratch_len());
         Self { n, inverse, fft, in_place, out_of_place }
     }

@@ -1,1 +1,0 @@
-//! device/conformance.rs

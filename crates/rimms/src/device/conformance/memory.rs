@@ -1,0 +1,173 @@
+//! Memory: allocation, transfers, exhaustion, threads.
+
+use crate::device::{Device, DeviceErrorKind, HostSource, HostTarget, Rows, Span};
+
+/// Bytes that differ from place to place and from seed to seed.
+fn pattern(len: usize, seed: u8) -> Vec<u8> {
+    (0..len).map(|i| (i as u8).wrapping_mul(31).wrapping_add((i >> 8) as u8) ^ seed).collect()
+}
+
+fn upload(device: &dyn Device, bytes: &[u8], to: &Span) {
+    // A span of several rows takes its bytes row by row from a source of equal shape without gaps.
+    let row = to.rows.row_bytes;
+    for i in 0..to.rows.rows {
+        let part = HostSource::from_slice(&bytes[i * row..(i + 1) * row]);
+        device.upload(&part, &Span::run(to.row(i), row)).unwrap();
+    }
+}
+
+fn download(device: &dyn Device, from: &Span) -> Vec<u8> {
+    let mut bytes = vec![0; from.rows.bytes()];
+    let row = from.rows.row_bytes;
+    for i in 0..from.rows.rows {
+        let mut part = HostTarget::from_slice(&mut bytes[i * row..(i + 1) * row]);
+        device.download(&Span::run(from.row(i), row), &mut part).unwrap();
+    }
+    bytes
+}
+
+/// Blocks do not overlap, keep what is stored, are counted, and are given back once.
+pub fn memory(device: &dyn Device) {
+    let name = &device.info().name;
+    let before = device.usage();
+    let sizes = [1_usize, 2, 3, 7, 8, 63, 64, 65, 100, 1000, 4096, 10_000];
+    let blocks: Vec<(u64, usize)> = sizes.iter().map(|&s| (device.allocate(s as u64).unwrap(), s)).collect();
+    assert_eq!(device.usage().blocks, before.blocks + sizes.len() as u64, "{name}: live blocks are counted");
+    assert!(device.usage().used >= before.used + sizes.iter().sum::<usize>() as u64, "{name}: used bytes are counted");
+    for (i, (a, len)) in blocks.iter().enumerate() {
+        for (b, other) in &blocks[i + 1..] {
+            let apart = a + *len as u64 <= *b || b + *other as u64 <= *a;
+            assert!(apart, "{name}: blocks {a:#x} of {len} and {b:#x} of {other} overlap");
+        }
+    }
+    for (i, &(address, len)) in blocks.iter().enumerate() {
+        upload(device, &pattern(len, i as u8), &Span::run(address, len));
+    }
+    for (i, &(address, len)) in blocks.iter().enumerate() {
+        assert_eq!(download(device, &Span::run(address, len)), pattern(len, i as u8), "{name}: block {i} of {len}");
+    }
+    for &(address, _) in &blocks {
+        device.free(address).unwrap();
+    }
+    assert_eq!(device.usage(), before, "{name}: everything was given back");
+    assert!(device.free(blocks[0].0).is_err(), "{name}: a double free is refused");
+    assert!(device.free(u64::MAX - 7).is_err(), "{name}: a foreign address is refused");
+    assert_eq!(device.usage(), before, "{name}: a refused free changes nothing");
+}
+
+/// Plain, offset and strided transfers move exactly the bytes they name.
+pub fn transfers(device: &dyn Device) {
+    let name = device.info().name.clone();
+    let len = 4096;
+    let (a, b) = (device.allocate(len as u64).unwrap(), device.allocate(len as u64).unwrap());
+    let (whole_a, whole_b) = (Span::run(a, len), Span::run(b, len));
+    let cases = [
+        Rows::run(1),
+        Rows::run(5),
+        Rows::run(len / 2),
+        Rows { rows: 3, row_bytes: 16, pitch: 16 },
+        Rows { rows: 7, row_bytes: 12, pitch: 100 },
+        Rows { rows: 5, row_bytes: 1, pitch: 3 },
+    ];
+    for rows in cases {
+        for offset in [0, 1, 4, 100] {
+            let inside = |i: usize| {
+                let at = i.checked_sub(offset);
+                at.is_some_and(|at| at < rows.extent() && at % rows.pitch < rows.row_bytes && at / rows.pitch < rows.rows)
+            };
+            let span = |base: u64| Span { address: base + offset as u64, rows };
+            let host = pattern(len, 7);
+            let strided = strided_source(&host, rows);
+
+            upload(device, &pattern(len, 1), &whole_a);
+            device.upload(&strided, &span(a)).unwrap();
+            let found = download(device, &whole_a);
+            for (i, &byte) in found.iter().enumerate() {
+                let want = if inside(i) { host[i - offset] } else { pattern(len, 1)[i] };
+                assert_eq!(byte, want, "{name}: upload of {rows:?} at {offset}, byte {i}");
+            }
+
+            upload(device, &pattern(len, 2), &whole_b);
+            device.copy_within(&span(a), &span(b)).unwrap();
+            let copied = download(device, &whole_b);
+            for (i, &byte) in copied.iter().enumerate() {
+                let want = if inside(i) { found[i] } else { pattern(len, 2)[i] };
+                assert_eq!(byte, want, "{name}: copy of {rows:?} at {offset}, byte {i}");
+            }
+
+            let mut back = pattern(len, 3);
+            device.download(&span(b), &mut strided_target(&mut back, rows)).unwrap();
+            for (i, &byte) in back.iter().enumerate() {
+                let want = if inside(i + offset) { copied[i + offset] } else { pattern(len, 3)[i] };
+                assert_eq!(byte, want, "{name}: download of {rows:?} at {offset}, byte {i}");
+            }
+        }
+    }
+    device.free(a).unwrap();
+    device.free(b).unwrap();
+}
+
+fn strided_source(bytes: &[u8], rows: Rows) -> HostSource<'_> {
+    HostSource::rows_of(bytes, rows).unwrap()
+}
+
+fn strided_target(bytes: &mut [u8], rows: Rows) -> HostTarget<'_> {
+    HostTarget::rows_of(bytes, rows).unwrap()
+}
+
+/// A full memory says so, and how; once empty again it is as good as new. For devices with a known capacity.
+pub fn exhaustion(device: &dyn Device) {
+    let Some(capacity) = device.info().capacity else { return };
+    let name = device.info().name.clone();
+    let before = device.usage();
+    let never = device.allocate(capacity + 1).unwrap_err();
+    assert!(matches!(never.kind, DeviceErrorKind::NeverFits { .. }), "{name}: {never}");
+    let never = device.allocate(u64::MAX).unwrap_err();
+    assert!(matches!(never.kind, DeviceErrorKind::NeverFits { .. }), "{name}: {never}");
+    let piece = capacity / 8;
+    let mut blocks = Vec::new();
+    let full = loop {
+        match device.allocate(piece) {
+            Ok(block) => blocks.push(block),
+            Err(e) => break e,
+        }
+        assert!(blocks.len() <= 8, "{name}: more was handed out than there is");
+    };
+    assert!(blocks.len() >= 7, "{name}: only {} of 8 eighths could be used", blocks.len());
+    assert!(
+        matches!(full.kind, DeviceErrorKind::Full { .. } | DeviceErrorKind::Fragmented { .. }),
+        "{name}: a full memory is called {full}"
+    );
+    // Every other one back: enough in all, but not in one piece.
+    for i in (0..blocks.len()).rev().step_by(2) {
+        device.free(blocks.swap_remove(i)).unwrap();
+    }
+    let apart = device.allocate(piece * 3).unwrap_err();
+    assert!(matches!(apart.kind, DeviceErrorKind::Fragmented { .. }), "{name}: {apart}");
+    for block in blocks {
+        device.free(block).unwrap();
+    }
+    assert_eq!(device.usage(), before, "{name}: full recovery");
+    let all = device.allocate(capacity).unwrap();
+    device.free(all).unwrap();
+}
+
+/// Several threads allocate, transfer and free at once, each its own blocks.
+pub fn threads(device: &dyn Device) {
+    let before = device.usage();
+    std::thread::scope(|scope| {
+        for thread in 0..4_u8 {
+            scope.spawn(move || {
+                for round in 0..200_u8 {
+                    let len = 16 + usize::from(round) * 5;
+                    let block = device.allocate(len as u64).unwrap();
+                    let bytes = pattern(len, thread.wrapping_mul(61) ^ round);
+                    upload(device, &bytes, &Span::run(block, len));
+                    assert_eq!(download(device, &Span::run(block, len)), bytes, "{}", device.info().name);
+                    device.free(block).unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(device.usage(), before, "{}: everything was given back", device.info().name);
+}

@@ -1,0 +1,78 @@
+//! A block of device memory, launched on by its owner alone.
+#![allow(unsafe_code)]
+
+use super::fail;
+use crate::device::{Device, DeviceError, DeviceErrorKind, HostSource, HostTarget, Operand, Span};
+use crate::op::{Call, Role};
+
+/// A block, given back when it is dropped.
+pub(super) struct Block<'d> {
+    device: &'d dyn Device,
+    address: u64,
+    bytes: usize,
+}
+
+impl<'d> Block<'d> {
+    /// A block that holds `image`. `None` where the device can never hold so much.
+    pub(super) fn new(device: &'d dyn Device, image: &[u8], at: &str) -> Option<Self> {
+        let bytes = image.len();
+        let address = match device.allocate(bytes as u64) {
+            Ok(address) => address,
+            Err(error) if matches!(error.kind, DeviceErrorKind::NeverFits { .. }) => return None,
+            Err(error) => fail(&format!("{at}: {error}")),
+        };
+        let block = Self { device, address, bytes };
+        if let Err(error) = device.upload(&HostSource::from_slice(image), &Span::run(address, bytes)) {
+            fail(&format!("{at}: {error}"));
+        }
+        Some(block)
+    }
+
+    /// Launches on operands inside this block. Their addresses are relative to its start, and no two overlap.
+    pub(super) fn launch(&mut self, unit: usize, call: &Call, operands: &[(Span, Role)]) -> Result<(), DeviceError> {
+        let mut end = 0;
+        for (span, _) in operands {
+            if span.address < end {
+                fail("the suite's own operands overlap");
+            }
+            end = span.address + span.rows.extent() as u64;
+        }
+        if end > self.bytes as u64 {
+            fail("the suite's own operands leave their block");
+        }
+        let operands: Vec<Operand> = operands
+            .iter()
+            .map(|(span, role)| {
+                let span = Span { address: self.address + span.address, rows: span.rows };
+                // SAFETY: seen to above, the span lies inside this live block, whose bytes `new` has all written, and
+                // overlaps no other operand. The block is borrowed until the launch has returned and its address
+                // was given to nobody else. That the address of a host's block has exposed provenance is the
+                // device's to see to: it came out of its `allocate` as a number.
+                unsafe { Operand::new(span, *role) }
+            })
+            .collect();
+        self.device.launch(unit, call, &operands)
+    }
+
+    /// What it holds now.
+    pub(super) fn bytes(&self, at: &str) -> Vec<u8> {
+        let mut image = vec![0; self.bytes];
+        let from = Span::run(self.address, self.bytes);
+        if let Err(error) = self.device.download(&from, &mut HostTarget::from_slice(&mut image)) {
+            fail(&format!("{at}: {error}"));
+        }
+        image
+    }
+}
+
+impl Drop for Block<'_> {
+    fn drop(&mut self) {
+        let freed = self.device.free(self.address);
+        // A second panic would hide the first.
+        if let Err(error) = freed
+            && !std::thread::panicking()
+        {
+            fail(&error.to_string());
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! What happens when a device fails: nothing stale, nothing lost that was intact, nothing leaked, one clear error.
+#![allow(clippy::unwrap_used)]
+
+use rimms::device::faulty::{Fault, Faulty, Plan};
+use rimms::device::sim::Sim;
+use rimms::op::UserOp;
+use rimms::{Complex32, Error, MemoryMode, ResourceId, Runtime, arg, arg_mut, sched};
+use std::sync::Arc;
+
+const MODES: [MemoryMode; 3] = [MemoryMode::Reference, MemoryMode::LastResource, MemoryMode::ValidSet];
+const N: usize = 64;
+
+fn acc(plan: Plan) -> Arc<Faulty> {
+    Arc::new(Faulty::new(Sim::acc("acc0", 1 << 20, Default::default()).unwrap(), plan))
+}
+
+fn runtime(cpus: usize, device: &Arc<Faulty>, mode: MemoryMode) -> Runtime {
+    let policy = sched::by_name("round-robin").unwrap();
+    Runtime::builder().cpus(cpus).shared_device(device.clone()).memory_mode(mode).policy(policy).build().unwrap()
+}
+
+fn input() -> Vec<Complex32> {
+    (0..N).map(|i| Complex32::new(i as f32, -1.0)).collect()
+}
+
+/// FFT out of place, then in place, on the accelerator where it works; the result must be right or the error one.
+fn program(rt: &Runtime) -> Result<Vec<Complex32>, Error> {
+    let mut x = rt.alloc::<Complex32>(N)?;
+    let mut y = rt.alloc::<Complex32>(N)?;
+    x.overwrite()?.copy_from_slice(&input())?;
+    let outcome = (|| {
+        rt.fft(&x, &mut y)?;
+        rt.ifft_in_place(&mut y)?;
+        rt.fft(&x, &mut y)?;
+        rt.ifft_in_place(&mut y)?;
+        Ok(y.read()?.to_vec())
+    })();
+    assert_eq!(x.read()?[..], input()[..], "the input is intact");
+    outcome
+}
+
+fn is_right(found: &[Complex32]) -> bool {
+    found.iter().zip(input()).all(|(a, b)| (a - b).norm() < 1e-3)
+}
+
+#[test]
+fn every_operation_failed_or_cut_off_once_gives_the_right_answer_or_one_clear_error() {
+    for mode in MODES {
+        for cpus in [0, 1] {
+            let clean = acc(Plan::none());
+            assert!(is_right(&program(&runtime(cpus, &clean, mode)).unwrap()));
+            let operations = clean.operations();
+            assert!(operations > 5);
+            for n in 0..operations {
+                for fault in [Fault::Fail, Fault::CutOff] {
+                    let device = acc(Plan::nth(n, fault));
+                    let rt = runtime(cpus, &device, mode);
+                    match program(&rt) {
+                        Ok(found) => assert!(is_right(&found), "{mode}, {cpus} CPUs, {fault:?} of {n}: wrong answer"),
+                        Err(e) => {
+                            let text = e.to_string();
+                            assert!(text.contains("as planned"), "{mode}, {fault:?} of {n}: {text}");
+                        }
+                    }
+                    let usage = rt.usage(ResourceId::new(1).unwrap()).unwrap();
+                    assert_eq!(usage.blocks, 0, "{mode}, {cpus} CPUs, {fault:?} of {n}: device memory leaked");
+                    // Usable afterwards.
+                    assert!(is_right(&program(&rt).unwrap()), "{mode}, {fault:?} of {n}: not usable afterwards");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_device_that_is_gone_is_replaced_by_the_cpu() {
+    let device = acc(Plan::from(0, Fault::Fail));
+    let rt = runtime(1, &device, MemoryMode::ValidSet);
+    assert!(is_right(&program(&rt).unwrap()));
+    assert!(rt.counters().retries > 0);
+    assert_eq!(rt.counters().calls("acc0"), 0);
+}
+
+#[test]
+fn a_failed_output_is_uninitialised_with_its_cause_and_the_input_intact() {
+    let device = acc(Plan::nth(3, Fault::CutOff)); // two allocations, the copy in, the launch
+    let rt = runtime(0, &device, MemoryMode::ValidSet);
+    let (mut x, mut y) = (rt.alloc::<Complex32>(N).unwrap(), rt.alloc_named::<Complex32>("spectrum", N).unwrap());
+    x.overwrite().unwrap().copy_from_slice(&input()).unwrap();
+    y.overwrite().unwrap().fill(Complex32::ONE).unwrap();
+    let error = rt.fft(&x, &mut y).unwrap_err();
+    assert!(matches!(error, Error::Device { .. }), "{error}");
+    assert!(y.valid().is_empty(), "old bytes are never passed off as the result");
+    let mut z = rt.alloc::<Complex32>(N).unwrap();
+    for error in [y.read().map(drop).unwrap_err(), rt.fft(&y, &mut z).unwrap_err()] {
+        let text = error.to_string();
+        assert!(text.contains("`spectrum`") && text.contains("operation 3 was cut off"), "{text}");
+    }
+    assert_eq!(x.read().unwrap()[..], input()[..]);
+    rt.fft(&x, &mut y).unwrap();
+    assert!(y.read().is_ok());
+}
+
+#[test]
+fn a_failed_update_keeps_the_copy_that_the_device_did_not_touch() {
+    let device = acc(Plan::nth(2, Fault::CutOff)); // the allocation, the copy in, the launch
+    let rt = runtime(0, &device, MemoryMode::ValidSet);
+    let mut x = rt.alloc::<Complex32>(N).unwrap();
+    x.overwrite().unwrap().copy_from_slice(&input()).unwrap();
+    assert!(rt.fft_in_place(&mut x).is_err());
+    assert_eq!(x.valid().iter().collect::<Vec<_>>(), [ResourceId::HOST]);
+    assert_eq!(x.read().unwrap()[..], input()[..], "half a result is not shown");
+    rt.fft_in_place(&mut x).unwrap();
+    rt.ifft_in_place(&mut x).unwrap();
+    assert!(is_right(&x.read().unwrap()));
+}
+
+#[test]
+fn a_failed_update_of_the_only_copy_leaves_nothing() {
+    let device = acc(Plan::nth(3, Fault::CutOff)); // allocation, copy in, first launch, second launch
+    let rt = runtime(1, &device, MemoryMode::ValidSet);
+    let mut x = rt.alloc::<Complex32>(N).unwrap();
+    x.overwrite().unwrap().copy_from_slice(&input()).unwrap();
+    let on = rt.on("acc0").unwrap();
+    on.fft_in_place(&mut x).unwrap();
+    let error = rt.on("acc0,cpu0").unwrap().on("acc0").unwrap().fft_in_place(&mut x).unwrap_err();
+    assert!(error.to_string().contains("operation 3"), "{error}");
+    assert!(matches!(x.read().unwrap_err(), Error::Uninitialised { cause: Some(_), .. }));
+}
+
+#[test]
+fn panics_and_errors_of_user_kernels_are_contained() {
+    let op = |name: &str, panics: bool| {
+        UserOp::builder(name)
+            .input::<f32>()
+            .output::<f32>()
+            .on_cpu(move |_| if panics { panic!("the kernel's own fault") } else { Err("does not converge".into()) })
+            .build()
+            .unwrap()
+            .call()
+    };
+    let rt = Runtime::builder().cpus(1).build().unwrap();
+    let (mut x, mut y) = (rt.alloc::<f32>(4).unwrap(), rt.alloc::<f32>(4).unwrap());
+    x.overwrite().unwrap().fill(1.0).unwrap();
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let error = rt.call(&op("explosive", true), &mut [arg(&x), arg_mut(&mut y)]).unwrap_err();
+    std::panic::set_hook(hook);
+    assert!(matches!(&error, Error::Panicked { message, .. } if message.contains("own fault")), "{error}");
+    let error = rt.call(&op("solver", false), &mut [arg(&x), arg_mut(&mut y)]).unwrap_err();
+    assert_eq!(error.to_string(), "solver on cpu0 failed: does not converge");
+    assert!(y.valid().is_empty());
+    rt.scale(2.0, &x, &mut y).unwrap();
+    assert_eq!(y.read().unwrap()[0], 2.0);
+}
+
+#[test]
+fn delays_change_nothing() {
+    let device = acc(Plan::none().and(0..20, Fault::Delay(std::time::Duration::from_millis(1))));
+    assert!(is_right(&program(&runtime(0, &device, MemoryMode::ValidSet)).unwrap()));
+}
