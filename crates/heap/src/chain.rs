@@ -8,7 +8,7 @@
 //! Invariants: blocks tile the range; no two neighbours are free (but while a parked
 //! block stands, which the chain takes for live); entry [`END`] is a live sentinel at
 //! the end of the range that closes the chain to a ring; `index` holds exactly the live
-//! blocks; unused entries are linked through `next` from `spare`.
+//! blocks; the `spares` unused entries are linked through `next` from `spare`.
 
 use crate::table::Table;
 use crate::{HeapError, Want};
@@ -36,7 +36,7 @@ pub(crate) struct Chain<L> {
     entries: Vec<Entry<L>>,
     index: Table<u32>,
     spare: u32,
-    unused: usize,
+    spares: usize,
 }
 
 /// What [`Chain::carve`] made of a free block.
@@ -52,16 +52,19 @@ pub(crate) struct Carved {
 impl<L: Copy + Default> Chain<L> {
     /// The sentinel and one free block, entry 1.
     pub(crate) fn new(capacity: u64) -> Result<Self, HeapError> {
-        let mut chain = Self { entries: Vec::new(), index: Table::new()?, spare: END, unused: 0 };
-        chain.reserve()?;
+        let mut chain = Self { entries: Vec::new(), index: Table::new()?, spare: END, spares: 0 };
+        chain.grow()?;
+        let first = chain.spare;
+        chain.take_spare();
         let links = L::default();
-        chain.entries.push(Entry { offset: capacity, prev: 1, next: 1, links });
-        chain.entries.push(Entry { offset: 0, prev: END | FREE, next: END, links });
+        chain.entries[END as usize] = Entry { offset: capacity, prev: first, next: first, links };
+        chain.entries[first as usize] = Entry { offset: 0, prev: END | FREE, next: END, links };
         Ok(chain)
     }
 
+    /// Blocks, live and free.
     pub(crate) fn len(&self) -> usize {
-        self.entries.len() - 1 - self.unused
+        self.entries.len() - 1 - self.spares
     }
 
     pub(crate) fn bytes(&self) -> usize {
@@ -133,11 +136,10 @@ impl<L: Copy + Default> Chain<L> {
     }
 
     /// The live block that starts at `offset`, and its position in the index.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn find(&self, offset: u64) -> Option<(u32, usize)> {
         // An empty slot names the sentinel, whose offset no block has.
-        let position = self.index.find(offset, |at| self.entry(at).offset)?;
-        Some((self.index.at(position), position))
+        self.index.find(offset, |at| self.entry(at).offset)
     }
 
     /// Every block in the order of addresses.
@@ -156,27 +158,34 @@ impl<L: Copy + Default> Chain<L> {
     ///
     /// # Errors
     /// [`HeapError::NoMetadata`] or [`HeapError::TooManyBlocks`]; nothing has changed then.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn carve(&mut self, at: u32, want: Want, padding: u64) -> Result<Carved, HeapError> {
-        self.reserve()?;
+        if self.spares < 2 {
+            self.grow()?;
+        }
         let start = self.offset(at);
         let offset = start + padding;
         let splits = padding + want.bytes < self.size(at);
         // The index names the entry before the entry holds its offset, so that a
         // failure here leaves nothing to undo.
-        let live = if splits { self.next_unused() } else { at };
+        let live = if splits { self.spare } else { at };
         let entries = &self.entries;
         self.index.insert(offset, live, |at| entries[at as usize].offset)?;
-        let rest = splits.then(|| {
+        let rest = if splits {
+            self.take_spare();
+            insert_before(&mut self.entries, live, at, offset);
             self.entry_mut(at).offset = offset + want.bytes;
-            self.insert_before(at, offset);
-            at
-        });
-        let entry = self.entry_mut(live);
-        entry.offset = offset;
-        entry.prev &= !FREE;
+            Some(at)
+        } else {
+            let entry = self.entry_mut(at);
+            entry.offset = offset;
+            entry.prev &= !FREE;
+            None
+        };
         let front = (padding > 0).then(|| {
-            let front = self.insert_before(live, start);
+            let front = self.spare;
+            self.take_spare();
+            insert_before(&mut self.entries, front, live, start);
             self.entry_mut(front).prev |= FREE;
             front
         });
@@ -186,86 +195,80 @@ impl<L: Copy + Default> Chain<L> {
     /// Frees a live block, found at `position` of the index, and joins it to its free
     /// neighbours. The run's entry is the free one before, else the free one after,
     /// else the block's own; the others are gone, their `links` as they were.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn join(&mut self, at: u32, position: usize) -> u32 {
         self.index.remove(position);
-        match self.free_neighbours(at) {
-            (None, None) => {
-                self.entry_mut(at).prev |= FREE;
-                at
+        let entries = self.entries.as_mut_slice();
+        let Entry { offset, prev: before, next: after, .. } = entries[at as usize];
+        let beyond = entries[after as usize];
+        if entries[before as usize].prev & FREE != 0 {
+            entries[at as usize].next = self.spare;
+            self.spare = at;
+            self.spares += 1;
+            let mut next = after;
+            if beyond.prev & FREE != 0 {
+                entries[after as usize].next = self.spare;
+                self.spare = after;
+                self.spares += 1;
+                next = beyond.next;
             }
-            (None, Some(after)) => {
-                self.entry_mut(after).offset = self.offset(at);
-                self.remove(at);
-                after
-            }
-            (Some(before), after) => {
-                self.remove(at);
-                if let Some(after) = after {
-                    self.remove(after);
-                }
-                before
-            }
+            entries[before as usize].next = next;
+            let entry = &mut entries[next as usize];
+            entry.prev = before | (entry.prev & FREE);
+            before
+        } else if beyond.prev & FREE != 0 {
+            let entry = &mut entries[after as usize];
+            entry.offset = offset;
+            entry.prev = before | FREE;
+            entries[before as usize].next = after;
+            entries[at as usize].next = self.spare;
+            self.spare = at;
+            self.spares += 1;
+            after
+        } else {
+            entries[at as usize].prev = before | FREE;
+            at
         }
     }
 
-    /// Makes room for the two entries that carving may add.
+    /// Takes the entry `spare` into use.
     #[inline]
-    fn reserve(&mut self) -> Result<(), HeapError> {
-        if self.unused < 2 && self.entries.capacity() - self.entries.len() < 2 {
-            return self.reserve_more();
-        }
-        Ok(())
+    fn take_spare(&mut self) {
+        self.spare = self.next(self.spare);
+        self.spares -= 1;
     }
 
+    /// Doubles the entries, the new ones spare.
     #[cold]
-    fn reserve_more(&mut self) -> Result<(), HeapError> {
-        if LIMIT - self.entries.len() < 2 {
+    fn grow(&mut self) -> Result<(), HeapError> {
+        let len = self.entries.len();
+        let more = len.clamp(4, LIMIT - len.min(LIMIT - 4));
+        if len + more > LIMIT {
             return Err(HeapError::TooManyBlocks { limit: LIMIT as u64 });
         }
-        let more = self.entries.len().clamp(2, LIMIT - self.entries.len());
         self.entries
             .try_reserve_exact(more)
-            .map_err(|_| HeapError::NoMetadata { bytes: ((self.entries.len() + more) * size_of::<Entry<L>>()) as u64 })
-    }
-
-    /// The entry that [`insert_before`](Self::insert_before) will use.
-    #[inline]
-    fn next_unused(&self) -> u32 {
-        // reserve() keeps the length below 2^31.
-        if self.spare == END { self.entries.len() as u32 } else { self.spare }
-    }
-
-    /// A new live block from `offset` up to the block `next`.
-    #[inline]
-    fn insert_before(&mut self, next: u32, offset: u64) -> u32 {
-        let new = self.next_unused();
-        let prev = self.prev(next);
-        let entry = Entry { offset, prev, next, links: L::default() };
-        if self.spare == END {
-            self.entries.push(entry);
-        } else {
-            self.spare = self.next(new);
-            self.unused -= 1;
-            *self.entry_mut(new) = entry;
+            .map_err(|_| HeapError::NoMetadata { bytes: ((len + more) * size_of::<Entry<L>>()) as u64 })?;
+        // The first entry of all is the sentinel. Indices are below LIMIT.
+        let first = len.max(END as usize + 1);
+        for at in len..len + more {
+            let next = if at + 1 == len + more { self.spare } else { at as u32 + 1 };
+            self.entries.push(Entry { offset: 0, prev: END, next, links: L::default() });
         }
-        let after = self.entry_mut(next);
-        after.prev = new | (after.prev & FREE);
-        self.entry_mut(prev).next = new;
-        new
+        self.spare = first as u32;
+        self.spares += len + more - first;
+        Ok(())
     }
+}
 
-    /// Unlinks an entry; its bytes go to its predecessor.
-    #[inline]
-    fn remove(&mut self, at: u32) {
-        let (prev, next) = (self.prev(at), self.next(at));
-        self.entry_mut(prev).next = next;
-        let after = self.entry_mut(next);
-        after.prev = prev | (after.prev & FREE);
-        self.entry_mut(at).next = self.spare;
-        self.spare = at;
-        self.unused += 1;
-    }
+/// Links `new`, a live block from `offset` on, before the block `next`.
+#[inline(always)]
+fn insert_before<L: Default>(entries: &mut [Entry<L>], new: u32, next: u32, offset: u64) {
+    let after = &mut entries[next as usize];
+    let prev = after.prev & !FREE;
+    after.prev = new | (after.prev & FREE);
+    entries[prev as usize].next = new;
+    entries[new as usize] = Entry { offset, prev, next, links: L::default() };
 }
 
 #[cfg(test)]

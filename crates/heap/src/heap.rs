@@ -100,6 +100,9 @@ impl<M: Marks> Heap<M> {
         Some(size)
     }
 
+    /// [`MarkingSystem::allocate`] when the newest block does not serve. Apart, so that
+    /// the answer from the memo saves no registers.
+    #[inline(never)]
     fn place(&mut self, bytes: u64, align: u64) -> Result<u64, HeapError> {
         if bytes == 0 {
             return Err(HeapError::ZeroSize);
@@ -117,8 +120,7 @@ impl<M: Marks> Heap<M> {
             return Err(HeapError::Full { wanted: bytes, align, free, capacity: self.capacity });
         }
         let Some(Grant { offset, size, repeats }) = self.marks.place(want)? else {
-            let largest_free = self.marks.survey(None).largest_free;
-            return Err(HeapError::Fragmented { wanted: bytes, align, free, largest_free });
+            return Err(self.fragmented(bytes, align));
         };
         self.used += size;
         self.live += 1;
@@ -128,6 +130,15 @@ impl<M: Marks> Heap<M> {
         Ok(address)
     }
 
+    #[cold]
+    fn fragmented(&self, wanted: u64, align: u64) -> HeapError {
+        let free = self.capacity - self.used;
+        let largest_free = self.marks.survey(None).largest_free;
+        HeapError::Fragmented { wanted, align, free, largest_free }
+    }
+
+    /// [`MarkingSystem::free`] of another block than the newest.
+    #[inline(never)]
     fn take_back(&mut self, address: u64) -> Result<u64, HeapError> {
         let Some(offset) = self.offset(address) else {
             return Err(HeapError::Foreign { address, base: self.base, capacity: self.capacity });

@@ -49,21 +49,17 @@ impl<S: Copy + Default + PartialEq> Table<S> {
         self.slots.capacity() * size_of::<S>()
     }
 
-    /// The position of the slot whose key is `key`.
-    #[inline]
-    pub(crate) fn find(&self, key: u64, key_of: impl Fn(S) -> u64) -> Option<usize> {
+    /// The slot whose key is `key`, and its position.
+    #[inline(always)]
+    pub(crate) fn find(&self, key: u64, key_of: impl Fn(S) -> u64) -> Option<(S, usize)> {
         let home = home(key, self.multiplier, self.homes_log2);
         let window = self.slots.get(home..home + WINDOW)?;
-        window.iter().position(|&slot| key_of(slot) == key).map(|step| home + step)
-    }
-
-    #[inline]
-    pub(crate) fn at(&self, position: usize) -> S {
-        self.slots[position]
+        let step = window.iter().position(|&slot| key_of(slot) == key)?;
+        Some((window[step], home + step))
     }
 
     /// Empties the slot that [`find`](Self::find) gave.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn remove(&mut self, position: usize) {
         self.slots[position] = S::default();
         self.len -= 1;
@@ -74,18 +70,15 @@ impl<S: Copy + Default + PartialEq> Table<S> {
     /// # Errors
     /// [`HeapError::NoMetadata`] where the table would have to grow and cannot;
     /// nothing has changed then.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn insert(&mut self, key: u64, slot: S, key_of: impl Fn(S) -> u64) -> Result<(), HeapError> {
-        while self.len >> (self.homes_log2 - 1) != 0 || !self.put(key, slot) {
+        while self.len >> (self.homes_log2 - 1) != 0
+            || !put(&mut self.slots, home(key, self.multiplier, self.homes_log2), slot)
+        {
             self.grow(&key_of)?;
         }
         self.len += 1;
         Ok(())
-    }
-
-    #[inline]
-    fn put(&mut self, key: u64, slot: S) -> bool {
-        put(&mut self.slots, home(key, self.multiplier, self.homes_log2), slot)
     }
 
     /// Rehashes into a table twice as large, or equally large with another multiplier.
@@ -119,7 +112,7 @@ fn home(key: u64, multiplier: u64, homes_log2: u32) -> usize {
     (key.wrapping_mul(multiplier) >> (64 - homes_log2)) as usize
 }
 
-#[inline]
+#[inline(always)]
 fn put<S: Copy + Default + PartialEq>(slots: &mut [S], home: usize, slot: S) -> bool {
     let window = &mut slots[home..home + WINDOW];
     match window.iter_mut().find(|slot| **slot == S::default()) {
@@ -173,15 +166,14 @@ mod tests {
                 table.insert(key, (key, turn), key_of).unwrap();
             } else {
                 model.remove(&key);
-                let position = table.find(key, key_of).unwrap();
+                let (_, position) = table.find(key, key_of).unwrap();
                 table.remove(position);
                 assert_eq!(table.find(key, key_of), None);
             }
             assert_eq!(table.len(), model.len());
         }
         for (&key, &turn) in &model {
-            let position = table.find(key, key_of).unwrap();
-            assert_eq!(table.at(position), (key, turn));
+            assert_eq!(table.find(key, key_of).map(|found| found.0), Some((key, turn)));
         }
         table
     }

@@ -1,14 +1,17 @@
-//! A row of marks, one bit a block (1: used), searched 64 blocks at a time.
+//! A row of marks, one bit a block (1: used), and how long the free runs are that begin
+//! in each line of it.
 //!
-//! Owns the bits and one summary bit for every line of [`LINE`] words, set where the
-//! whole line is used, so that a search steps over full space 512 blocks at a time.
-//! The summary is 1/512 of the marks and absent below [`SUMMARISED`] words, where it
-//! would be more than 1/64 of them and a scan costs less. Empty space needs no
-//! summary: a long search reads only every k-th word (see [`Bits::leap`]).
+//! Owns the bits, searched 64 at a time, and one byte for each whole line of [`LINE`]
+//! words: 1/64 of the marks. The byte is a class ([`class_of`]) that no free run
+//! beginning in the line exceeds, so a search passes by 512 blocks of full, fragmented
+//! or empty space with one comparison. A last line that is not whole has no byte and
+//! is always looked into.
 //!
-//! Invariants: the bits past the last block are set; a summary bit is set exactly
-//! where its line's words are all ones, but for a short last line, whose bit may be
-//! set or not.
+//! Invariants: the bits past the last block are set; a line's byte is an upper bound.
+//! The bound is loose on purpose: marking does not shorten it; a search that finds no
+//! run it promised does. Runs of [`LONG`] blocks and more share one class, so that
+//! clearing need look back no further than that for the line whose bound to raise: a
+//! run longer than that before the cleared bits has the highest bound already.
 
 use std::ops::Range;
 
@@ -16,33 +19,60 @@ use crate::HeapError;
 
 /// Words of a line: a cache line.
 const LINE: usize = 8;
+const LINE_BITS: u64 = LINE as u64 * 64;
 
-/// Words from which there is a summary: fewer would make it more than 1/64.
-const SUMMARISED: usize = 64;
+/// Blocks from which all runs are in one class.
+pub(super) const LONG: u64 = 1 << 12;
+
+/// The class of runs of [`LONG`] blocks and more.
+const LONG_CLASS: u8 = 80;
 
 const FULL: u64 = u64::MAX;
 
-/// The shortest run that is sure to cover a whole word.
-const LONG: u64 = 127;
+/// The class of a run: its length below 8, then 8 classes to a power of two.
+#[inline]
+fn class_of(run: u64) -> u8 {
+    if run < 8 {
+        return run as u8;
+    }
+    let log2 = run.min(LONG).ilog2();
+    // Below LONG the value is below LONG_CLASS; at LONG the mantissa must not add to it.
+    ((log2 - 2) * 8 + (run.min(LONG) >> (log2 - 3)) as u32 - 8) as u8
+}
+
+/// The longest run of a class.
+#[inline]
+fn longest_of(class: u8) -> u64 {
+    match class {
+        0..8 => u64::from(class),
+        8..LONG_CLASS => {
+            let shift = class / 8 - 1;
+            ((u64::from(class % 8) + 9) << shift) - 1
+        }
+        _ => u64::MAX,
+    }
+}
 
 #[derive(Debug)]
 pub(super) struct Bits {
     words: Vec<u64>,
-    full_lines: Vec<u64>,
+    bounds: Vec<u8>,
     len: u64,
 }
 
 impl Bits {
-    /// `len` clear bits.
+    /// `len` clear bits, at least one.
     pub(super) fn new(len: u64) -> Result<Self, HeapError> {
         let no_metadata = || HeapError::NoMetadata { bytes: len.div_ceil(64).saturating_mul(8) };
         let words = usize::try_from(len.div_ceil(64)).map_err(|_| no_metadata())?;
-        let summary = if words < SUMMARISED { 0 } else { words.div_ceil(LINE * 64) };
-        let mut bits = Self { words: Vec::new(), full_lines: Vec::new(), len };
+        let mut bits = Self { words: Vec::new(), bounds: Vec::new(), len };
         bits.words.try_reserve_exact(words).map_err(|_| no_metadata())?;
-        bits.full_lines.try_reserve_exact(summary).map_err(|_| no_metadata())?;
+        bits.bounds.try_reserve_exact(words / LINE).map_err(|_| no_metadata())?;
         bits.words.resize(words, 0);
-        bits.full_lines.resize(summary, 0);
+        bits.bounds.resize(words / LINE, 0);
+        if let Some(first) = bits.bounds.first_mut() {
+            *first = class_of(len);
+        }
         if len % 64 != 0
             && let Some(last) = bits.words.last_mut()
         {
@@ -56,16 +86,23 @@ impl Bits {
         size_of_val(self.words.as_slice())
     }
 
-    /// Bytes of the summary.
+    /// Bytes of the lines' bounds.
     pub(super) fn summary_bytes(&self) -> usize {
-        size_of_val(self.full_lines.as_slice())
+        size_of_val(self.bounds.as_slice())
     }
 
+    #[inline]
     pub(super) fn is_set(&self, bit: u64) -> bool {
         self.words[word_of(bit)] >> (bit % 64) & 1 == 1
     }
 
-    /// Sets the bits of a non-empty range.
+    /// Whether a bit is clear; those past the last block are not.
+    #[inline]
+    fn is_clear(&self, bit: u64) -> bool {
+        self.words.get(word_of(bit)).is_some_and(|word| word >> (bit % 64) & 1 == 0)
+    }
+
+    /// Sets the bits of a non-empty clear range.
     #[inline]
     pub(super) fn set(&mut self, bits: Range<u64>) {
         let (first, last, head, tail) = edges(&bits);
@@ -76,14 +113,20 @@ impl Bits {
             self.words[last] |= tail;
             self.words[first + 1..last].fill(FULL);
         }
-        if !self.full_lines.is_empty() {
-            self.summarise(first, last);
+        // What is left of the run begins after it now, which its line must allow. The
+        // bound of the line where the run began will do, where that is known.
+        if self.is_clear(bits.end) {
+            let begins = bits.start == 0 || self.is_set(bits.start - 1);
+            let bound = if begins { self.bound(line_of(bits.start)) } else { LONG_CLASS };
+            self.raise(line_of(bits.end), bound);
         }
     }
 
-    /// Clears the bits of a non-empty range.
+    /// Clears the bits of a non-empty set range. Returns the run of clear bits around it:
+    /// its first bit, and a length that it does not exceed; or `None` where [`LONG`] bits
+    /// and more before the range were clear already.
     #[inline]
-    pub(super) fn clear(&mut self, bits: Range<u64>) {
+    pub(super) fn clear(&mut self, bits: Range<u64>) -> Option<(u64, u64)> {
         let (first, last, head, tail) = edges(&bits);
         if first == last {
             self.words[first] &= !(head & tail);
@@ -92,166 +135,128 @@ impl Bits {
             self.words[last] &= !tail;
             self.words[first + 1..last].fill(0);
         }
-        if !self.full_lines.is_empty() {
-            let (first, last) = (first / LINE, last / LINE);
-            let (first, last, head, tail) = edges(&(first as u64..last as u64 + 1));
-            if first == last {
-                self.full_lines[first] &= !(head & tail);
-            } else {
-                self.full_lines[first] &= !head;
-                self.full_lines[last] &= !tail;
-                self.full_lines[first + 1..last].fill(0);
-            }
-        }
-    }
-
-    /// Marks the lines that setting bits in the words `first..=last` has filled.
-    #[inline]
-    fn summarise(&mut self, first: usize, last: usize) {
-        let (first_line, last_line) = (first / LINE, last / LINE);
-        if self.words[first] == FULL {
-            self.summarise_line(first_line);
-        }
-        if last_line != first_line {
-            for line in first_line + 1..last_line {
-                self.full_lines[line / 64] |= 1 << (line % 64);
-            }
-            if self.words[last] == FULL {
-                self.summarise_line(last_line);
-            }
-        }
-    }
-
-    #[inline]
-    fn summarise_line(&mut self, line: usize) {
-        let words = &self.words[line * LINE..self.words.len().min((line + 1) * LINE)];
-        if words.iter().all(|&word| word == FULL) {
-            self.full_lines[line / 64] |= 1 << (line % 64);
-        }
-    }
-
-    /// The first word from `at` on with a clear bit, or the number of words.
-    #[inline]
-    fn next_open(&self, mut at: usize) -> usize {
-        while at < self.words.len() && self.words[at] == FULL {
-            at += 1;
-            if at % LINE == 0 {
-                at = self.next_open_line(at / LINE) * LINE;
-            }
-        }
-        at.min(self.words.len())
-    }
-
-    /// The first line from `line` on that is not summarised as full.
-    #[inline]
-    fn next_open_line(&self, line: usize) -> usize {
-        let mut at = line / 64;
-        let Some(&summary) = self.full_lines.get(at) else {
-            return line;
+        let start = self.run_before(bits.start)?;
+        let end = match self.first_set(bits.end..bits.end.saturating_add(64)) {
+            Some(end) => end,
+            None => bits.end.saturating_add(longest_of(self.bound(line_of(bits.end)))).min(self.len),
         };
-        let mut open = !summary & (FULL << (line % 64));
-        while open == 0 {
-            at += 1;
-            match self.full_lines.get(at) {
-                Some(&summary) => open = !summary,
-                None => return at * 64,
-            }
+        self.raise(line_of(start), class_of(end - start));
+        Some((start, end - start))
+    }
+
+    /// The first bit of the clear bits that end before `bit`, unless they are [`LONG`].
+    #[inline]
+    fn run_before(&self, bit: u64) -> Option<u64> {
+        let mut at = word_of(bit);
+        // The bits of the word from `bit` on read as clear.
+        let mut word = match bit % 64 {
+            0 => 0,
+            tail => self.words[at] & !(FULL << tail),
+        };
+        let lowest = at.saturating_sub((LONG / 64) as usize + 1);
+        while word == 0 && at > lowest {
+            at -= 1;
+            word = self.words[at];
         }
-        at * 64 + open.trailing_zeros() as usize
+        match word.checked_ilog2() {
+            Some(set) => Some(at as u64 * 64 + u64::from(set) + 1),
+            None => (at == 0).then_some(0),
+        }
+        .filter(|start| bit - start < LONG)
     }
 
-    /// The first of the first `run` clear bits in a row at or after `from`.
     #[inline]
-    pub(super) fn first_run(&self, run: u64, from: u64) -> Option<u64> {
-        if run < LONG { self.scan(run, from) } else { self.leap(run, from) }
+    fn bound(&self, line: usize) -> u8 {
+        self.bounds.get(line).copied().unwrap_or(LONG_CLASS)
     }
 
-    /// [`first_run`](Self::first_run), reading every word that is not in a full line.
     #[inline]
-    fn scan(&self, run: u64, from: u64) -> Option<u64> {
+    fn raise(&mut self, line: usize, class: u8) {
+        if let Some(bound) = self.bounds.get_mut(line) {
+            *bound = class.max(*bound);
+        }
+    }
+
+    /// The first line from `line` on whose bound lets a run of the class begin there.
+    #[inline]
+    fn next_line(&self, mut line: usize, class: u8) -> Option<usize> {
+        const STEP: usize = 16;
+        while let Some(bounds) = self.bounds.get(line..line + STEP) {
+            // No early exit, so that this is a vector comparison.
+            if bounds.iter().fold(false, |any, &bound| any | (bound >= class)) {
+                break;
+            }
+            line += STEP;
+        }
+        while let Some(&bound) = self.bounds.get(line) {
+            if bound >= class {
+                return Some(line);
+            }
+            line += 1;
+        }
+        (line * LINE < self.words.len()).then_some(line)
+    }
+
+    /// The first of the first `run` clear bits in a row that begin at or after `from`;
+    /// `from` must not lie inside a run of so many.
+    #[inline]
+    pub(super) fn first_run(&mut self, run: u64, from: u64) -> Option<u64> {
+        if from >= self.len {
+            return None;
+        }
+        let class = class_of(run);
+        let mut line = line_of(from);
+        loop {
+            line = self.next_line(line, class)?;
+            let start = line as u64 * LINE_BITS;
+            // A run that began in an earlier line is shorter, or had been found there.
+            let found = self.run_in_line(line, run, start.max(from));
+            if found.is_some() {
+                return found;
+            }
+            if from <= start
+                && let Some(bound) = self.bounds.get_mut(line)
+            {
+                *bound = class_of(run - 1).min(*bound);
+            }
+            line += 1;
+        }
+    }
+
+    /// The first of `run` clear bits in a row that begin in a line, at or after `from`.
+    #[inline]
+    fn run_in_line(&self, line: usize, run: u64, from: u64) -> Option<u64> {
+        let end = self.words.len().min((line + 1) * LINE);
         let mut at = word_of(from);
-        let mut clear = !*self.words.get(at)? & (FULL << (from % 64));
-        // Clear bits that end at the start of this word.
+        let mut clear = !self.words[at] & (FULL << (from % 64));
+        // Clear bits that end at the start of the word.
         let mut before = 0;
         loop {
             if clear == 0 {
                 before = 0;
-                at = self.next_open(at + 1);
-                clear = !*self.words.get(at)?;
-            }
-            if before + u64::from(clear.trailing_ones()) >= run {
-                return Some(at as u64 * 64 - before);
-            }
-            if let Some(bit) = run_in_word(clear, run) {
-                return Some(at as u64 * 64 + bit);
-            }
-            let leading = u64::from(clear.leading_ones());
-            before = if leading == 64 { before + 64 } else { leading };
-            at += 1;
-            clear = !*self.words.get(at)?;
-        }
-    }
-
-    /// [`first_run`](Self::first_run) for a run that covers at least `step` whole
-    /// words: one of any `step` words in a row lies in it, so only those are read
-    /// until one is clear, and then its surroundings.
-    #[inline]
-    fn leap(&self, run: u64, from: u64) -> Option<u64> {
-        let step = usize::try_from((run + 1) / 64 - 1).ok()?;
-        let lowest = word_of(from.div_ceil(64) * 64);
-        let mut at = lowest.checked_add(step - 1)?;
-        loop {
-            match *self.words.get(at)? {
-                0 => {
-                    let mut first = at;
-                    while first > lowest && self.words[first - 1] == 0 {
-                        first -= 1;
-                    }
-                    let leading = match first.checked_sub(1) {
-                        Some(before) => u64::from(self.words[before].leading_zeros()),
-                        None => 0,
-                    };
-                    let start = (first as u64 * 64 - leading).max(from);
-                    let end = self.first_set(start..start.checked_add(run)?);
-                    match end {
-                        None => return Some(start),
-                        Some(end) => at = word_of(end).checked_add(step)?,
-                    }
+            } else {
+                if before + u64::from(clear.trailing_ones()) >= run {
+                    return Some(at as u64 * 64 - before);
                 }
-                FULL => at = self.next_open(at + 1).checked_add(step - 1)?,
-                _ => at = at.checked_add(step)?,
+                if let Some(bit) = run_in_word(clear, run) {
+                    return Some(at as u64 * 64 + bit);
+                }
+                before = if clear == FULL { before + 64 } else { u64::from(clear.leading_ones()) };
             }
+            at += 1;
+            if at >= end {
+                break;
+            }
+            clear = !self.words[at];
         }
-    }
-
-    /// The first set bit of a range; the bits past the last block count as set.
-    pub(super) fn first_set(&self, bits: Range<u64>) -> Option<u64> {
-        let end = bits.end.min(self.len);
-        let past = (bits.end > self.len).then_some(bits.start.max(self.len));
-        if bits.start >= end {
-            return past;
-        }
-        let (first, last, head, tail) = edges(&(bits.start..end));
-        let bit = |at: usize, word: u64| at as u64 * 64 + u64::from(word.trailing_zeros());
-        if first == last {
-            let word = self.words[first] & head & tail;
-            return if word != 0 { Some(bit(first, word)) } else { past };
-        }
-        let word = self.words[first] & head;
-        if word != 0 {
-            return Some(bit(first, word));
-        }
-        if let Some(step) = self.words[first + 1..last].iter().position(|&word| word != 0) {
-            let at = first + 1 + step;
-            return Some(bit(at, self.words[at]));
-        }
-        let word = self.words[last] & tail;
-        if word != 0 { Some(bit(last, word)) } else { past }
+        let end = at as u64 * 64;
+        let start = end - before;
+        (before != 0 && self.first_set(end..start.checked_add(run)?).is_none()).then_some(start)
     }
 
     /// The first of the first `run` clear bits in a row, at or after `from`, that is
-    /// `phase` modulo `step`, a power of two.
-    pub(super) fn first_aligned_run(&self, run: u64, mut from: u64, step: u64, phase: u64) -> Option<u64> {
+    /// `phase` modulo `step`, a power of two; `from` must not lie inside a run of so many.
+    pub(super) fn first_aligned_run(&mut self, run: u64, mut from: u64, step: u64, phase: u64) -> Option<u64> {
         loop {
             let start = self.first_run(run, from)?;
             let aligned = start.checked_add(phase.wrapping_sub(start) & (step - 1))?;
@@ -262,23 +267,74 @@ impl Bits {
         }
     }
 
+    /// The first set bit of a range; the bits past the last block count as set.
+    #[inline]
+    fn first_set(&self, bits: Range<u64>) -> Option<u64> {
+        if bits.start >= bits.end {
+            return None;
+        }
+        let past = (bits.end > self.len).then_some(bits.start.max(self.len));
+        let mut at = word_of(bits.start);
+        let Some(word) = self.words.get(at) else {
+            return past;
+        };
+        let mut word = word & (FULL << (bits.start % 64));
+        let last = word_of(bits.end - 1).min(self.words.len() - 1);
+        while word == 0 && at < last {
+            at += 1;
+            word = self.words[at];
+        }
+        if word == 0 {
+            return past;
+        }
+        let set = at as u64 * 64 + u64::from(word.trailing_zeros());
+        (set < bits.end).then_some(set)
+    }
+
     /// Every run of clear bits, in order. O(words).
     pub(super) fn runs(&self) -> impl Iterator<Item = Range<u64>> {
         let mut from = 0;
         std::iter::from_fn(move || {
-            let start = self.scan(1, from)?;
-            let end = self.first_set(start..self.len).unwrap_or(self.len);
-            from = end;
-            Some(start..end)
+            let start = self.first_clear(from)?;
+            from = self.first_set(start..self.len).unwrap_or(self.len);
+            Some(start..from)
         })
+    }
+
+    fn first_clear(&self, from: u64) -> Option<u64> {
+        let mut at = word_of(from);
+        let mut clear = !self.words.get(at)? & (FULL << (from % 64));
+        while clear == 0 {
+            at += 1;
+            clear = !*self.words.get(at)?;
+        }
+        Some(at as u64 * 64 + u64::from(clear.trailing_zeros()))
     }
 }
 
-/// The word that holds a bit. The bits are in memory, so their words fit a usize;
-/// bits beyond them may saturate, and are in no word.
+#[cfg(test)]
+impl Bits {
+    /// Checks the invariants: bounds, and the bits past the last block.
+    pub(super) fn check(&self) {
+        for run in self.runs() {
+            let bound = self.bound(line_of(run.start));
+            assert!(class_of(run.end - run.start) <= bound, "{run:?} exceeds bound {bound}");
+            assert!(run.end <= self.len);
+        }
+    }
+}
+
+/// The word that holds a bit. The bits are in memory, so their words fit a usize; bits
+/// beyond them may saturate, and are in no word.
 #[inline]
 fn word_of(bit: u64) -> usize {
     usize::try_from(bit / 64).unwrap_or(usize::MAX)
+}
+
+/// The line that holds a bit, with the same provision.
+#[inline]
+fn line_of(bit: u64) -> usize {
+    usize::try_from(bit / LINE_BITS).unwrap_or(usize::MAX)
 }
 
 /// The first and last word of a non-empty range, and its bits in each.
@@ -296,13 +352,38 @@ fn run_in_word(mut ones: u64, run: u64) -> Option<u64> {
         return None;
     }
     let mut have = 1;
-    while have < run {
+    while have < run && ones != 0 {
         let step = have.min(run - have);
         ones &= ones >> step;
-        if ones == 0 {
-            return None;
-        }
         have += step;
     }
     (ones != 0).then(|| u64::from(ones.trailing_zeros()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_order_runs() {
+        assert_eq!(class_of(LONG), LONG_CLASS);
+        assert_eq!(class_of(u64::MAX), LONG_CLASS);
+        for run in 1..=LONG + 1 {
+            assert!(class_of(run - 1) <= class_of(run));
+            assert!(longest_of(class_of(run)) >= run);
+            assert!(class_of(longest_of(class_of(run)).saturating_add(1)) > class_of(run) || run >= LONG);
+        }
+    }
+
+    #[test]
+    fn runs_in_a_word_are_found_at_every_length_and_place() {
+        for run in 1..=64 {
+            for at in 0..=64 - run {
+                let ones = (FULL >> (64 - run)) << at;
+                for wanted in 1..=70 {
+                    assert_eq!(run_in_word(ones, wanted), (wanted <= run).then_some(at));
+                }
+            }
+        }
+    }
 }

@@ -15,19 +15,19 @@
 //!   full. It grows with the live blocks, not with the range.
 //!
 //! Cost: allocate reads the words from the first that may serve the request's size
-//! class (see `reach`) to the run it takes, 64 blocks at a time, for long runs
+//! class (see `starts`) to the run it takes, 64 blocks at a time, for long runs
 //! only some of them; marking and clearing write a word for 64 blocks; the rest of
 //! free is expected O(1).
 
 mod bits;
-mod reach;
+mod starts;
 #[cfg(test)]
 mod tests;
 
 use crate::table::Table;
 use crate::{Grant, Heap, HeapError, Marks, Survey, Want};
 use bits::Bits;
-use reach::Reach;
+use starts::Starts;
 
 /// A heap of fixed blocks, first fit.
 ///
@@ -58,7 +58,7 @@ impl Bitset {
         let blocks = ((capacity - 1) >> block.trailing_zeros()) + 1;
         let marks = BitMarks {
             bits: Bits::new(blocks)?,
-            reach: Reach::default(),
+            starts: Starts::default(),
             lengths: Table::new()?,
             block_log2: block.trailing_zeros(),
             blocks,
@@ -80,7 +80,7 @@ impl Bitset {
 #[derive(Debug)]
 pub struct BitMarks {
     bits: Bits,
-    reach: Reach,
+    starts: Starts,
     lengths: Table<Length>,
     block_log2: u32,
     blocks: u64,
@@ -121,8 +121,7 @@ impl BitMarks {
     }
 
     fn find(&self, offset: u64) -> Option<(Length, usize)> {
-        let position = self.lengths.find(offset + 1, key_of)?;
-        Some((self.lengths.at(position), position))
+        self.lengths.find(offset + 1, key_of)
     }
 
     /// Bytes of `count` blocks from `first` on: the last block may be short.
@@ -140,53 +139,51 @@ impl BitMarks {
         let padding = within.padding(0);
         let taken = want.bytes + padding;
         let count = ((taken - 1) >> self.block_log2) + 1;
-        let from = self.reach.start(count);
-        // Only the last run can end in the short block, so where it is too short for the
-        // request no other run is left to try.
-        if want.align > self.block() {
+        let from = self.starts.from(count);
+        let first = if want.align <= self.block() {
+            let Some(first) = self.bits.first_run(count, from) else {
+                self.starts.none(count);
+                return None;
+            };
+            first
+        } else {
             let step = want.align >> self.block_log2;
             let phase = ((want.base + padding) >> self.block_log2).wrapping_neg() & (step - 1);
-            let first = self.bits.first_aligned_run(count, from, step, phase)?;
-            return (taken <= self.bytes(first, count)).then_some((first, count, padding));
-        }
-        let Some(first) = self.bits.first_run(count, from) else {
-            self.reach.searched(count, self.blocks);
-            return None;
+            self.bits.first_aligned_run(count, from, step, phase)?
         };
-        if taken > self.bytes(first, count) {
-            return None;
-        }
-        self.reach.searched(count, first + count);
-        Some((first, count, padding))
+        // Only the last run can end in the short block, so where that is too short for
+        // the request no other run is left to try.
+        (taken <= self.bytes(first, count)).then_some((first, count, padding))
     }
 }
 
 impl Marks for BitMarks {
     const NAME: &'static str = "bitset";
 
-    #[inline]
+    #[inline(always)]
     fn place(&mut self, want: Want) -> Result<Option<Grant>, HeapError> {
         let Some((first, count, padding)) = self.search(want) else {
             return Ok(None);
         };
         let offset = (first << self.block_log2) + padding;
         let length = Length { key: offset + 1, blocks: count };
-        if let Err(error) = self.lengths.insert(length.key, length, key_of) {
-            self.reach.freed(first);
-            return Err(error);
-        }
+        self.lengths.insert(length.key, length, key_of)?;
         self.bits.set(first..first + count);
+        if want.align <= self.block() {
+            self.starts.taken(first, count);
+        }
         // First fit depends on the marks alone, and releasing restores them.
         Ok(Some(Grant { offset, size: self.bytes(first, count), repeats: true }))
     }
 
-    #[inline]
+    #[inline(always)]
     fn release(&mut self, offset: u64) -> Option<u64> {
         let (Length { blocks: count, .. }, position) = self.find(offset)?;
         self.lengths.remove(position);
         let first = offset >> self.block_log2;
-        self.bits.clear(first..first + count);
-        self.reach.freed(first);
+        if let Some((start, len)) = self.bits.clear(first..first + count) {
+            self.starts.freed(start, len);
+        }
         Some(self.bytes(first, count))
     }
 

@@ -81,7 +81,7 @@ impl ListMarks {
 impl Marks for ListMarks {
     const NAME: &'static str = "next-fit";
 
-    #[inline]
+    #[inline(always)]
     fn place(&mut self, want: Want) -> Result<Option<Grant>, HeapError> {
         let Some((at, padding)) = self.search(want) else {
             return Ok(None);
@@ -95,7 +95,7 @@ impl Marks for ListMarks {
         Ok(Some(Grant { offset, size: want.bytes, repeats }))
     }
 
-    #[inline]
+    #[inline(always)]
     fn release(&mut self, offset: u64) -> Option<u64> {
         let (at, position) = self.chain.find(offset)?;
         let size = self.chain.size(at);

@@ -155,7 +155,7 @@ impl SegregatedMarks {
 impl Marks for SegregatedMarks {
     const NAME: &'static str = "two-level";
 
-    #[inline]
+    #[inline(always)]
     fn place(&mut self, want: Want) -> Result<Option<Grant>, HeapError> {
         let Some((at, padding)) = self.search(want) else {
             return Ok(None);
@@ -173,7 +173,7 @@ impl Marks for SegregatedMarks {
         Ok(Some(Grant { offset: self.chain.offset(live), size: want.bytes, repeats: true }))
     }
 
-    #[inline]
+    #[inline(always)]
     fn release(&mut self, offset: u64) -> Option<u64> {
         let (at, position) = self.chain.find(offset)?;
         let size = self.chain.size(at);
