@@ -97,7 +97,7 @@ impl Model {
         let index = &mut self.indices[place.index as usize];
         index.live = None;
         index.last_freed = Some((index.uses, freed));
-        let used_up = self.layout.generation_bits() > 0 && index.uses % self.layout.generations() == 0;
+        let used_up = self.layout.generation_bits() > 0 && index.uses.is_multiple_of(self.layout.generations());
         if used_up { &mut self.rested } else { &mut self.free }.push_back(place.index);
         Ok(())
     }
@@ -123,7 +123,7 @@ impl Model {
         match access {
             Access::Read if buffer.flags == Flags::WRITE_ONLY => return Err(Fault::WriteOnly { place }),
             Access::Write if buffer.flags == Flags::READ_ONLY => return Err(Fault::ReadOnly { place }),
-            _ if place.offset % alignment != 0 => return Err(Fault::Misaligned { place, alignment }),
+            _ if !place.offset.is_multiple_of(alignment) => return Err(Fault::Misaligned { place, alignment }),
             _ => {}
         }
         Ok(&mut buffer.bytes[place.offset as usize..end as usize])
