@@ -200,35 +200,28 @@ impl<L: Copy + Default> Chain<L> {
         self.index.remove(position);
         let entries = self.entries.as_mut_slice();
         let Entry { offset, prev: before, next: after, .. } = entries[at as usize];
-        let beyond = entries[after as usize];
-        if entries[before as usize].prev & FREE != 0 {
-            entries[at as usize].next = self.spare;
-            self.spare = at;
-            self.spares += 1;
-            let mut next = after;
-            if beyond.prev & FREE != 0 {
-                entries[after as usize].next = self.spare;
-                self.spare = after;
-                self.spares += 1;
-                next = beyond.next;
-            }
-            entries[before as usize].next = next;
-            let entry = &mut entries[next as usize];
-            entry.prev = before | (entry.prev & FREE);
-            before
-        } else if beyond.prev & FREE != 0 {
-            let entry = &mut entries[after as usize];
-            entry.offset = offset;
-            entry.prev = before | FREE;
-            entries[before as usize].next = after;
-            entries[at as usize].next = self.spare;
-            self.spare = at;
-            self.spares += 1;
-            after
-        } else {
-            entries[at as usize].prev = before | FREE;
-            at
-        }
+        let (front, beyond) = (entries[before as usize], entries[after as usize]);
+        let (joins_before, joins_after) = (front.prev & FREE != 0, beyond.prev & FREE != 0);
+        // Which neighbours are free is as good as random, so everything below selects
+        // values and writes them all, rather than branch on it.
+        let alone = !(joins_before | joins_after);
+        let run = select(joins_before, before, select(joins_after, after, at));
+        let next = select(joins_after, beyond.next, after);
+        // What goes is pushed on the spares; what stays is written over below.
+        entries[at as usize].next = self.spare;
+        let spare = select(alone, self.spare, at);
+        let both = joins_before & joins_after;
+        entries[after as usize].next = select(both, spare, beyond.next);
+        self.spare = select(both, after, spare);
+        self.spares += usize::from(!alone) + usize::from(both);
+        entries[before as usize].next = run;
+        let entry = &mut entries[run as usize];
+        entry.offset = std::hint::select_unpredictable(joins_before, front.offset, offset);
+        entry.prev = select(joins_before, front.prev, before | FREE);
+        entry.next = next;
+        let entry = &mut entries[next as usize];
+        entry.prev = run | (entry.prev & FREE);
+        run
     }
 
     /// Takes the entry `spare` into use.
@@ -259,6 +252,12 @@ impl<L: Copy + Default> Chain<L> {
         self.spares += len + more - first;
         Ok(())
     }
+}
+
+/// One of two entries, without a branch.
+#[inline(always)]
+fn select(condition: bool, then: u32, otherwise: u32) -> u32 {
+    std::hint::select_unpredictable(condition, then, otherwise)
 }
 
 /// Links `new`, a live block from `offset` on, before the block `next`.

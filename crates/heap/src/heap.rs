@@ -104,24 +104,15 @@ impl<M: Marks> Heap<M> {
     /// the answer from the memo saves no registers.
     #[inline(never)]
     fn place(&mut self, bytes: u64, align: u64) -> Result<u64, HeapError> {
-        if bytes == 0 {
-            return Err(HeapError::ZeroSize);
-        }
-        if !align.is_power_of_two() {
-            return Err(HeapError::BadAlign { align });
-        }
-        let want = Want { bytes, align, base: self.base };
-        if want.fits(0, self.capacity).is_none() {
-            return Err(HeapError::NeverFits { wanted: bytes, align, capacity: self.capacity });
-        }
         self.settle();
-        let free = self.capacity - self.used;
-        if bytes > free {
-            return Err(HeapError::Full { wanted: bytes, align, free, capacity: self.capacity });
+        // One comparison for too much and for nothing at all.
+        if bytes.wrapping_sub(1) >= self.capacity - self.used || !align.is_power_of_two() {
+            return Err(self.refusal(bytes, align));
         }
-        let Some(Grant { offset, size, repeats }) = self.marks.place(want)? else {
-            return Err(self.fragmented(bytes, align));
+        let Some(grant) = self.marks.place(Want { bytes, align, base: self.base })? else {
+            return Err(self.refusal(bytes, align));
         };
+        let Grant { offset, size, repeats } = grant;
         self.used += size;
         self.live += 1;
         let address = self.base + offset;
@@ -130,11 +121,22 @@ impl<M: Marks> Heap<M> {
         Ok(address)
     }
 
+    /// Why a request cannot be served.
     #[cold]
-    fn fragmented(&self, wanted: u64, align: u64) -> HeapError {
-        let free = self.capacity - self.used;
-        let largest_free = self.marks.survey(None).largest_free;
-        HeapError::Fragmented { wanted, align, free, largest_free }
+    fn refusal(&self, wanted: u64, align: u64) -> HeapError {
+        let (capacity, free) = (self.capacity, self.capacity - self.used);
+        if wanted == 0 {
+            HeapError::ZeroSize
+        } else if !align.is_power_of_two() {
+            HeapError::BadAlign { align }
+        } else if (Want { bytes: wanted, align, base: self.base }).fits(0, capacity).is_none() {
+            HeapError::NeverFits { wanted, align, capacity }
+        } else if wanted > free {
+            HeapError::Full { wanted, align, free, capacity }
+        } else {
+            let largest_free = self.marks.survey(None).largest_free;
+            HeapError::Fragmented { wanted, align, free, largest_free }
+        }
     }
 
     /// [`MarkingSystem::free`] of another block than the newest.

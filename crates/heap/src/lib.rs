@@ -6,8 +6,8 @@
 //!
 //! | system | type | granularity | allocate | free | for |
 //! | --- | --- | --- | --- | --- | --- |
-//! | `bitset` | [`Bitset`] | a fixed block | first fit, word-parallel search | bits of the block | the least metadata: 1 bit a block |
-//! | `next-fit` | [`NextFit`] | 1 byte | a walk from the rolling position | merges neighbours, expected O(1) | few, short-lived blocks |
+//! | `bitset` | [`Bitset`] | a fixed block | first fit, word-parallel search | clears a bit a block | the least metadata: 1 bit a block |
+//! | `next-fit` | [`NextFit`] | 1 byte | a walk from the rolling position | expected O(1) | few, short-lived blocks |
 //! | `two-level` | [`TwoLevel`] | 1 byte | O(1) | O(1) | everything else; the default |
 //!
 //! The first two are the marking systems of the RIMMS paper (its section on heap
@@ -41,6 +41,10 @@
 //! bytes and alignment; anything else clears them first. The answer is the one
 //! that the marking system would have given, since it is the same request to the
 //! same state, and every report counts the block as free.
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 mod bitset;
 mod chain;

@@ -89,10 +89,8 @@ pub struct HeapReport {
     pub metadata_bytes: u64,
 }
 
-/// A checked request, as [`Heap`](crate::Heap) passes it to [`Marks::place`].
-///
-/// The empty heap could serve it: `bytes` is positive, `align` a power of two, and
-/// the first aligned address of the range leaves room for `bytes`.
+/// A checked request, as [`Heap`](crate::Heap) passes it to [`Marks::place`]: `bytes` is
+/// at least 1 and at most what is free, `align` a power of two.
 ///
 /// ```
 /// let want = rimms_heap::Want { bytes: 10, align: 64, base: 1000 };

@@ -5,9 +5,10 @@
 //! same rounds, printed beside it. Contenders are called through the trait object, as
 //! the runtime calls them.
 //!
-//! `cargo bench -p rimms-heap` runs everything, `-- --quick` fewer rounds and block
-//! sizes. Without cargo's `--bench` (as in `cargo test --benches`) each pattern runs a
-//! few times only, to show that it works.
+//! `cargo bench -p rimms-heap` runs everything; after `--`, `--quick` asks for fewer rounds
+//! and block sizes, and `pairs`, `alternating`, `live` or `batches` for those tables only.
+//! Without cargo's `--bench` (as in `cargo test --benches`) each pattern runs a few times
+//! only, to show that it works.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -42,10 +43,14 @@ fn main() {
          Medians over {} rounds of {} pairs; + target met, - missed, no sign: no target.",
         effort.rounds, effort.operations
     );
-    pairs(effort);
-    alternating(effort);
-    thousand_live(effort);
-    batches(effort);
+    let names = ["pairs", "alternating", "live", "batches"];
+    let tables: [fn(Effort); 4] = [pairs, alternating, thousand_live, batches];
+    let some = names.into_iter().any(has);
+    for (name, table) in names.into_iter().zip(tables) {
+        if !some || has(name) {
+            table(effort);
+        }
+    }
 }
 
 /// Which targets a table has.

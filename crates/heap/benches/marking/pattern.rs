@@ -66,6 +66,9 @@ pub(crate) struct Running<C: Contender> {
     pattern: Pattern,
     live: Vec<Option<C::Token>>,
     random: Random,
+    /// Which block to replace by how many bytes, kept so that its own memory is not
+    /// allocated anew among malloc's.
+    draws: Vec<(usize, u64)>,
 }
 
 impl<C: Contender> Running<C> {
@@ -80,7 +83,7 @@ impl<C: Contender> Running<C> {
             Pattern::Batch { count, .. } => live.resize(count, None),
             _ => {}
         }
-        Self { contender, pattern, live, random }
+        Self { contender, pattern, live, random, draws: Vec::new() }
     }
 
     fn pairs(&mut self, operations: usize, bytes: [u64; 2]) -> Round {
@@ -95,11 +98,12 @@ impl<C: Contender> Running<C> {
     }
 
     fn replace(&mut self, operations: usize) -> Round {
-        let draws: Vec<(usize, u64)> =
-            (0..operations).map(|_| (self.random.next() as usize % LIVE, size(self.random.next()))).collect();
+        let random = &mut self.random;
+        self.draws.clear();
+        self.draws.extend((0..operations).map(|_| (random.next() as usize % LIVE, size(random.next()))));
         let mut refused = 0;
         let start = Instant::now();
-        for (slot, bytes) in draws {
+        for &(slot, bytes) in &self.draws {
             let slot = &mut self.live[slot];
             if let Some(token) = slot.take() {
                 self.contender.free(black_box(token));

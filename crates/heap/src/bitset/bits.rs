@@ -29,6 +29,10 @@ const LONG_CLASS: u8 = 80;
 
 const FULL: u64 = u64::MAX;
 
+/// The lowest and the highest bit of every byte.
+const LOW_BITS: u64 = 0x0101_0101_0101_0101;
+const HIGH_BITS: u64 = 0x80 * LOW_BITS;
+
 /// The class of a run: its length below 8, then 8 classes to a power of two.
 #[inline]
 fn class_of(run: u64) -> u8 {
@@ -73,7 +77,7 @@ impl Bits {
         if let Some(first) = bits.bounds.first_mut() {
             *first = class_of(len);
         }
-        if len % 64 != 0
+        if !len.is_multiple_of(64)
             && let Some(last) = bits.words.last_mut()
         {
             *last = FULL << (len % 64);
@@ -180,15 +184,19 @@ impl Bits {
     /// The first line from `line` on whose bound lets a run of the class begin there.
     #[inline]
     fn next_line(&self, mut line: usize, class: u8) -> Option<usize> {
-        const STEP: usize = 16;
-        while let Some(bounds) = self.bounds.get(line..line + STEP) {
-            // No early exit, so that this is a vector comparison.
-            if bounds.iter().fold(false, |any, &bound| any | (bound >= class)) {
-                break;
+        let bounds = self.bounds.get(line..).unwrap_or(&[]);
+        let (eights, rest) = bounds.as_chunks::<8>();
+        for &eight in eights {
+            // A bound and the class are below 128, so the difference keeps the high bit
+            // that is set for it exactly where the bound is not below the class.
+            let eight = u64::from_le_bytes(eight) | HIGH_BITS;
+            let allowed = (eight - u64::from(class) * LOW_BITS) & HIGH_BITS;
+            if allowed != 0 {
+                return Some(line + allowed.trailing_zeros() as usize / 8);
             }
-            line += STEP;
+            line += 8;
         }
-        while let Some(&bound) = self.bounds.get(line) {
+        for &bound in rest {
             if bound >= class {
                 return Some(line);
             }
@@ -232,17 +240,14 @@ impl Bits {
         // Clear bits that end at the start of the word.
         let mut before = 0;
         loop {
-            if clear == 0 {
-                before = 0;
-            } else {
-                if before + u64::from(clear.trailing_ones()) >= run {
-                    return Some(at as u64 * 64 - before);
-                }
-                if let Some(bit) = run_in_word(clear, run) {
-                    return Some(at as u64 * 64 + bit);
-                }
-                before = if clear == FULL { before + 64 } else { u64::from(clear.leading_ones()) };
+            if before + u64::from(clear.trailing_ones()) >= run {
+                return Some(at as u64 * 64 - before);
             }
+            if let Some(bit) = run_in_word(clear, run) {
+                return Some(at as u64 * 64 + bit);
+            }
+            let leading = u64::from(clear.leading_ones());
+            before = leading + std::hint::select_unpredictable(clear == FULL, before, 0);
             at += 1;
             if at >= end {
                 break;
@@ -255,14 +260,23 @@ impl Bits {
     }
 
     /// The first of the first `run` clear bits in a row, at or after `from`, that is
-    /// `phase` modulo `step`, a power of two; `from` must not lie inside a run of so many.
-    pub(super) fn first_aligned_run(&mut self, run: u64, mut from: u64, step: u64, phase: u64) -> Option<u64> {
+    /// `phase` modulo `step`, a power of two; and whether it is that of
+    /// [`first_run`](Self::first_run). `from` must not lie inside a run of so many.
+    #[inline]
+    pub(super) fn first_aligned_run(&mut self, run: u64, from: u64, step: u64, phase: u64) -> Option<(u64, bool)> {
+        let first = self.first_run(run, from)?;
+        if first & (step - 1) == phase {
+            return Some((first, true));
+        }
+        self.next_aligned_run(run, first, step, phase).map(|aligned| (aligned, false))
+    }
+
+    fn next_aligned_run(&mut self, run: u64, mut start: u64, step: u64, phase: u64) -> Option<u64> {
         loop {
-            let start = self.first_run(run, from)?;
             let aligned = start.checked_add(phase.wrapping_sub(start) & (step - 1))?;
             match self.first_set(aligned..aligned.checked_add(run)?) {
                 None => return Some(aligned),
-                Some(set) => from = set + 1,
+                Some(set) => start = self.first_run(run, set + 1)?,
             }
         }
     }

@@ -130,31 +130,38 @@ impl BitMarks {
         if first + count == self.blocks { self.capacity - (first << self.block_log2) } else { count << self.block_log2 }
     }
 
-    /// Where a request's run of blocks starts, and its length and padding.
+    /// A run for a request, if there is one.
     #[inline]
-    fn search(&mut self, want: Want) -> Option<(u64, u64, u64)> {
-        // Padding to alignments within a block is the same in every block. It fits
-        // with the bytes into the range, which the heap has checked.
+    fn search(&mut self, want: Want) -> Option<Run> {
+        // Padding to alignments within a block is the same in every block.
         let within = Want { align: want.align.min(self.block()), ..want };
         let padding = within.padding(0);
-        let taken = want.bytes + padding;
+        let taken = want.bytes.checked_add(padding)?;
         let count = ((taken - 1) >> self.block_log2) + 1;
-        let from = self.starts.from(count);
-        let first = if want.align <= self.block() {
-            let Some(first) = self.bits.first_run(count, from) else {
+        // Larger ones choose among the blocks.
+        let step = (want.align >> self.block_log2).max(1);
+        let phase = (want.base.wrapping_add(padding) >> self.block_log2).wrapping_neg() & (step - 1);
+        let found = self.bits.first_aligned_run(count, self.starts.from(count), step, phase);
+        let Some((first, is_first)) = found else {
+            if step == 1 {
                 self.starts.none(count);
-                return None;
-            };
-            first
-        } else {
-            let step = want.align >> self.block_log2;
-            let phase = ((want.base + padding) >> self.block_log2).wrapping_neg() & (step - 1);
-            self.bits.first_aligned_run(count, from, step, phase)?
+            }
+            return None;
         };
         // Only the last run can end in the short block, so where that is too short for
         // the request no other run is left to try.
-        (taken <= self.bytes(first, count)).then_some((first, count, padding))
+        (taken <= self.bytes(first, count)).then_some(Run { first, count, padding, is_first })
     }
+}
+
+/// A run of free blocks for a request.
+struct Run {
+    first: u64,
+    count: u64,
+    /// Bytes from the run's start to the address.
+    padding: u64,
+    /// Whether it is the first of its length, alignment aside.
+    is_first: bool,
 }
 
 impl Marks for BitMarks {
@@ -162,14 +169,14 @@ impl Marks for BitMarks {
 
     #[inline(always)]
     fn place(&mut self, want: Want) -> Result<Option<Grant>, HeapError> {
-        let Some((first, count, padding)) = self.search(want) else {
+        let Some(Run { first, count, padding, is_first }) = self.search(want) else {
             return Ok(None);
         };
         let offset = (first << self.block_log2) + padding;
         let length = Length { key: offset + 1, blocks: count };
         self.lengths.insert(length.key, length, key_of)?;
         self.bits.set(first..first + count);
-        if want.align <= self.block() {
+        if is_first {
             self.starts.taken(first, count);
         }
         // First fit depends on the marks alone, and releasing restores them.

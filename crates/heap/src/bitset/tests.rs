@@ -27,11 +27,10 @@ fn run_program(len: usize, steps: &[(bool, usize, usize, u32)]) {
         if place {
             let (step, phase) = (1 << step_log2, draw % (1 << step_log2));
             let expected = first_run(&used, run, step, phase);
-            let found = if step == 1 {
-                bits.first_run(run as u64, 0)
-            } else {
-                bits.first_aligned_run(run as u64, 0, step as u64, phase as u64)
-            };
+            let found = bits.first_aligned_run(run as u64, 0, step as u64, phase as u64);
+            let is_first = found.is_some_and(|found| found.1);
+            assert_eq!(is_first, found.is_some() && expected == first_run(&used, run, 1, 0));
+            let found = found.map(|found| found.0);
             assert_eq!(found, expected, "a run of {run}");
             if let Some(first) = found {
                 bits.set(first..first + run as u64);

@@ -101,9 +101,8 @@ impl Marks for ListMarks {
         let size = self.chain.size(at);
         let (_, after) = self.chain.free_neighbours(at);
         let run = self.chain.join(at, position);
-        if self.position == at || Some(self.position) == after {
-            self.position = run;
-        }
+        let swallowed = self.position == at || Some(self.position) == after;
+        self.position = std::hint::select_unpredictable(swallowed, run, self.position);
         Some(size)
     }
 
