@@ -24,6 +24,10 @@ const LINE_BITS: u64 = LINE as u64 * 64;
 /// Blocks from which all runs are in one class.
 pub(super) const LONG: u64 = 1 << 12;
 
+/// The shortest run that covers a whole word wherever it begins, and that word is the
+/// one it begins in or the next.
+const COVERING: u64 = 127;
+
 /// The class of runs of [`LONG`] blocks and more.
 const LONG_CLASS: u8 = 80;
 
@@ -115,7 +119,7 @@ impl Bits {
         } else {
             self.words[first] |= head;
             self.words[last] |= tail;
-            self.words[first + 1..last].fill(FULL);
+            fill(&mut self.words[first + 1..last], FULL);
         }
         // What is left of the run begins after it now, which its line must allow. The
         // bound of the line where the run began will do, where that is known.
@@ -137,7 +141,7 @@ impl Bits {
         } else {
             self.words[first] &= !head;
             self.words[last] &= !tail;
-            self.words[first + 1..last].fill(0);
+            fill(&mut self.words[first + 1..last], 0);
         }
         let start = self.run_before(bits.start)?;
         let end = match self.first_set(bits.end..bits.end.saturating_add(64)) {
@@ -218,7 +222,10 @@ impl Bits {
             line = self.next_line(line, class)?;
             let start = line as u64 * LINE_BITS;
             // A run that began in an earlier line is shorter, or had been found there.
-            let found = self.run_in_line(line, run, start.max(from));
+            let found = match run {
+                ..COVERING => self.run_in_line(line, run, start.max(from)),
+                _ => self.covering_run_in_line(line, run, start.max(from)),
+            };
             if found.is_some() {
                 return found;
             }
@@ -237,14 +244,15 @@ impl Bits {
         let end = self.words.len().min((line + 1) * LINE);
         let mut at = word_of(from);
         let mut clear = !self.words[at] & (FULL << (from % 64));
+        let fold = Fold::new(run);
         // Clear bits that end at the start of the word.
         let mut before = 0;
         loop {
-            if before + u64::from(clear.trailing_ones()) >= run {
-                return Some(at as u64 * 64 - before);
-            }
-            if let Some(bit) = run_in_word(clear, run) {
-                return Some(at as u64 * 64 + bit);
+            let ends = before + u64::from(clear.trailing_ones()) >= run;
+            let starts = fold.starts(clear);
+            if ends | (starts != 0) {
+                let start = at as u64 * 64;
+                return Some(if ends { start - before } else { start + u64::from(starts.trailing_zeros()) });
             }
             let leading = u64::from(clear.leading_ones());
             before = leading + std::hint::select_unpredictable(clear == FULL, before, 0);
@@ -257,6 +265,33 @@ impl Bits {
         let end = at as u64 * 64;
         let start = end - before;
         (before != 0 && self.first_set(end..start.checked_add(run)?).is_none()).then_some(start)
+    }
+
+    /// [`run_in_line`](Self::run_in_line) for a run that is sure to cover a whole word:
+    /// that in which it begins, or the next.
+    #[inline]
+    fn covering_run_in_line(&self, line: usize, run: u64, from: u64) -> Option<u64> {
+        let end = self.words.len().min((line + 1) * LINE);
+        let mut at = word_of(from);
+        loop {
+            // The word after the line's last may be the one covered.
+            at += self.words[at..self.words.len().min(end + 1)].iter().position(|&word| word == 0)?;
+            let start = match at.checked_sub(1) {
+                Some(before) => at as u64 * 64 - u64::from(self.words[before].leading_zeros()),
+                None => 0,
+            }
+            .max(from);
+            if start >= end as u64 * 64 {
+                return None;
+            }
+            match self.first_set(at as u64 * 64..start.checked_add(run)?) {
+                None => return Some(start),
+                Some(set) => at = word_of(set),
+            }
+            if at >= end {
+                return None;
+            }
+        }
     }
 
     /// The first of the first `run` clear bits in a row, at or after `from`, that is
@@ -358,20 +393,40 @@ fn edges(bits: &Range<u64>) -> (usize, usize, u64, u64) {
     (word_of(bits.start), word_of(last), FULL << (bits.start % 64), FULL >> (63 - last % 64))
 }
 
-/// The first of `run` ones in a row within a word: `ones & ones >> 1` keeps the starts
-/// of runs of two, and so on, doubling.
-#[inline]
-fn run_in_word(mut ones: u64, run: u64) -> Option<u64> {
-    if run > 64 {
-        return None;
+/// Writes a value to every word. Apart, so that the compiler knows no value and makes it
+/// a loop: `memset`, which it would call, costs more for the few words there are.
+#[inline(never)]
+fn fill(words: &mut [u64], value: u64) {
+    words.fill(value);
+}
+
+/// Finds runs of ones within a word: `ones & ones >> 1` keeps the bits at which two begin,
+/// and so on, doubling, six steps at most. Steps that a length does not need shift by
+/// nothing, so that no branch depends on the length.
+#[derive(Clone, Copy)]
+struct Fold {
+    shifts: [u32; 6],
+    mask: u64,
+}
+
+impl Fold {
+    #[inline]
+    fn new(run: u64) -> Self {
+        let mut have = 1;
+        let shifts = std::array::from_fn(|_| {
+            let shift = have.min(run - have);
+            have += shift;
+            shift as u32 & 63
+        });
+        // No word has more than 64.
+        Self { shifts, mask: if run <= 64 { FULL } else { 0 } }
     }
-    let mut have = 1;
-    while have < run && ones != 0 {
-        let step = have.min(run - have);
-        ones &= ones >> step;
-        have += step;
+
+    /// The bits at which a run begins.
+    #[inline]
+    fn starts(self, ones: u64) -> u64 {
+        self.shifts.iter().fold(ones & self.mask, |ones, shift| ones & ones >> shift)
     }
-    (ones != 0).then(|| u64::from(ones.trailing_zeros()))
 }
 
 #[cfg(test)]
@@ -394,8 +449,10 @@ mod tests {
         for run in 1..=64 {
             for at in 0..=64 - run {
                 let ones = (FULL >> (64 - run)) << at;
-                for wanted in 1..=70 {
-                    assert_eq!(run_in_word(ones, wanted), (wanted <= run).then_some(at));
+                for wanted in 1..=130 {
+                    let starts = Fold::new(wanted).starts(ones);
+                    assert_eq!(starts != 0, wanted <= run);
+                    assert!(starts == 0 || u64::from(starts.trailing_zeros()) == at);
                 }
             }
         }
