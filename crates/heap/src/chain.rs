@@ -199,7 +199,7 @@ impl<L: Copy + Default> Chain<L> {
     pub(crate) fn join(&mut self, at: u32, position: usize) -> u32 {
         self.index.remove(position);
         let entries = self.entries.as_mut_slice();
-        let Entry { offset, prev: before, next: after, .. } = entries[at as usize];
+        let Entry { prev: before, next: after, .. } = entries[at as usize];
         let (front, beyond) = (entries[before as usize], entries[after as usize]);
         let (joins_before, joins_after) = (front.prev & FREE != 0, beyond.prev & FREE != 0);
         // Which neighbours are free is as good as random, so everything below selects
@@ -215,8 +215,9 @@ impl<L: Copy + Default> Chain<L> {
         self.spare = select(both, after, spare);
         self.spares += usize::from(!alone) + usize::from(both);
         entries[before as usize].next = run;
+        let start = entries[select(joins_before, before, at) as usize].offset;
         let entry = &mut entries[run as usize];
-        entry.offset = std::hint::select_unpredictable(joins_before, front.offset, offset);
+        entry.offset = start;
         entry.prev = select(joins_before, front.prev, before | FREE);
         entry.next = next;
         let entry = &mut entries[next as usize];

@@ -223,6 +223,7 @@ impl Bits {
             let start = line as u64 * LINE_BITS;
             // A run that began in an earlier line is shorter, or had been found there.
             let found = match run {
+                1 => self.bit_in_line(line, start.max(from)),
                 ..COVERING => self.run_in_line(line, run, start.max(from)),
                 _ => self.covering_run_in_line(line, run, start.max(from)),
             };
@@ -265,6 +266,19 @@ impl Bits {
         let end = at as u64 * 64;
         let start = end - before;
         (before != 0 && self.first_set(end..start.checked_add(run)?).is_none()).then_some(start)
+    }
+
+    /// [`run_in_line`](Self::run_in_line) for a single bit, the commonest run of large blocks.
+    #[inline]
+    fn bit_in_line(&self, line: usize, from: u64) -> Option<u64> {
+        let mut at = word_of(from);
+        let end = self.words.len().min((line + 1) * LINE);
+        let mut clear = !self.words[at] & (FULL << (from % 64));
+        while clear == 0 {
+            at += 1;
+            clear = !*self.words[..end].get(at)?;
+        }
+        Some(at as u64 * 64 + u64::from(clear.trailing_zeros()))
     }
 
     /// [`run_in_line`](Self::run_in_line) for a run that is sure to cover a whole word:
@@ -350,6 +364,7 @@ impl Bits {
         })
     }
 
+    #[inline]
     fn first_clear(&self, from: u64) -> Option<u64> {
         let mut at = word_of(from);
         let mut clear = !self.words.get(at)? & (FULL << (from % 64));
@@ -393,11 +408,18 @@ fn edges(bits: &Range<u64>) -> (usize, usize, u64, u64) {
     (word_of(bits.start), word_of(last), FULL << (bits.start % 64), FULL >> (63 - last % 64))
 }
 
-/// Writes a value to every word. Apart, so that the compiler knows no value and makes it
-/// a loop: `memset`, which it would call, costs more for the few words there are.
+/// Writes a value to every word, four at a time, the last four perhaps twice. Apart, so
+/// that the compiler does not know the value and call `memset`, which costs more for the
+/// few words there are.
 #[inline(never)]
 fn fill(words: &mut [u64], value: u64) {
-    words.fill(value);
+    for four in words.as_chunks_mut::<4>().0 {
+        *four = [value; 4];
+    }
+    match words.last_chunk_mut::<4>() {
+        Some(last) => *last = [value; 4],
+        None => words.iter_mut().for_each(|word| *word = value),
+    }
 }
 
 /// Finds runs of ones within a word: `ones & ones >> 1` keeps the bits at which two begin,

@@ -56,7 +56,7 @@ fn run_program(len: usize, steps: &[(bool, usize, usize, u32)]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn short_runs_are_the_first(

@@ -107,7 +107,7 @@ fn run(kind: HeapKind, (base, capacity): (u64, u64), steps: &[Step]) {
 }
 
 fn check(kind: HeapKind, step: impl Strategy<Value = Step>, steps: usize) {
-    let config = Config { cases: 120, failure_persistence: None, ..Config::default() };
+    let config = Config { failure_persistence: None, ..Config::default() };
     let programs = (range(granule(kind)), prop::collection::vec(step, 1..steps));
     TestRunner::new(config)
         .run(&programs, |(range, steps)| {
