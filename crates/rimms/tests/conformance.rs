@@ -53,3 +53,20 @@ conformance! {
     zip_block: Sim::zip("zip0", 1 << 20, Default::default()).unwrap();
     faulty_without_faults: Faulty::new(acc("two-level"), Plan::none());
 }
+
+/// What a device computes does not depend on its heap: once for each kind of device.
+macro_rules! ops {
+    ($($name:ident: $make:expr;)*) => {$(
+        #[test]
+        fn $name() {
+            println!("{:?}", conformance::ops(&$make));
+        }
+    )*};
+}
+
+ops! {
+    ops_on_host: Host::new(1);
+    ops_on_acc: acc("two-level");
+    ops_on_fft_block: Sim::fft("fft0", 1 << 20, Default::default()).unwrap();
+    ops_on_zip_block: Sim::zip("zip0", 1 << 20, Default::default()).unwrap();
+}

@@ -36,7 +36,12 @@ fn two_fft(mode: MemoryMode, first: &str, second: &str) -> (u64, u64) {
 
 #[test]
 fn two_fft_by_placement() {
-    let table = [("cpu0", "cpu0", [0, 0, 0]), ("cpu0", "acc0", [2, 1, 1]), ("acc0", "cpu0", [2, 2, 2]), ("acc0", "acc0", [4, 1, 1])];
+    let table = [
+        ("cpu0", "cpu0", [0, 0, 0]),
+        ("cpu0", "acc0", [2, 1, 1]),
+        ("acc0", "cpu0", [2, 2, 2]),
+        ("acc0", "acc0", [4, 1, 1]),
+    ];
     for (first, second, expected) in table {
         for (mode, expected) in MODES.into_iter().zip(expected) {
             let (copies, last) = two_fft(mode, first, second);
@@ -195,7 +200,8 @@ fn joining_leaves_that_lie_on_different_resources_copies_the_stale_ones() {
     x.join().unwrap();
     let moved = rt.counters().since(&before);
     assert_eq!((moved.copies(), moved.by_cause(Cause::Join).copies), (2, 2));
-    let want: Vec<_> = ramp(32).iter().enumerate().map(|(i, v)| if (i / 8) % 2 == 1 { v * Complex32::I } else { *v }).collect();
+    let want: Vec<_> =
+        ramp(32).iter().enumerate().map(|(i, v)| if (i / 8) % 2 == 1 { v * Complex32::I } else { *v }).collect();
     assert_eq!(x.read().unwrap()[..], want);
 }
 

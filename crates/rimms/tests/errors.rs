@@ -3,7 +3,7 @@
 
 use rimms::device::sim::Sim;
 use rimms::op::{Call, Fft, UserOp};
-use rimms::{Complex32, Error, MemoryMode, Peak, Runtime, ZipOp, arg, arg_mut};
+use rimms::{Complex32, Error, MemoryMode, Peak, Runtime, ZipOp, arg};
 
 fn cpu() -> Runtime {
     Runtime::builder().cpus(1).build().unwrap()
@@ -122,7 +122,7 @@ fn calls_that_no_pe_can_run_say_why() {
     a.overwrite().unwrap().fill(1.0).unwrap();
     assert!(text(rt.scale(2.0, &a, &mut b)).contains("does not do scale"));
     let mut c = rt.alloc::<f32>(16).unwrap();
-    assert!(text(rt.zip(ZipOp::Add, &a, &a, &mut c)).contains("does not take real samples"));
+    assert!(text(rt.zip(ZipOp::Add, &a, &a, &mut c)).contains("zip0: it takes complex samples, not real ones"));
     let op = UserOp::builder("mine").input::<f32>().on_cpu(|_| Ok(())).build().unwrap().call();
     assert!(matches!(rt.call(&op, &mut [arg(&a)]), Err(Error::NoPe { .. })));
 }
@@ -151,7 +151,7 @@ fn names_that_are_not_known_list_those_that_are() {
 
 #[test]
 fn runtimes_that_cannot_be() {
-    let sim = |name| Sim::acc(name, 4096, Default::default()).unwrap();
+    let sim = |name: &str| Sim::acc(name, 4096, Default::default()).unwrap();
     assert!(text(Runtime::builder().cpus(0).build()).contains("at least one PE"));
     assert!(text(Runtime::builder().device(sim("a0")).device(sim("a0")).build()).contains("two PEs are named a0"));
     let zero_copy = Runtime::builder().device(sim("acc0")).memory_mode(MemoryMode::ZeroCopy).build();

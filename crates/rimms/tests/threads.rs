@@ -7,7 +7,8 @@ use rimms::{Complex32, MemoryMode, Runtime};
 #[test]
 fn threads_that_read_one_stale_input_copy_it_once() {
     for _ in 0..50 {
-        let rt = Runtime::builder().cpus(0).device(Sim::acc("acc0", 1 << 20, Default::default()).unwrap()).build().unwrap();
+        let rt =
+            Runtime::builder().cpus(0).device(Sim::acc("acc0", 1 << 20, Default::default()).unwrap()).build().unwrap();
         let mut x = rt.alloc::<Complex32>(256).unwrap();
         x.overwrite().unwrap().write_with(|i| Complex32::new(i as f32, 0.0)).unwrap();
         let barrier = std::sync::Barrier::new(4);

@@ -60,6 +60,7 @@ impl<T: Pod> View<T> {
     /// # Safety
     /// For the lifetime of the result no other view of this node, of one below or above it is used.
     #[inline]
+    #[allow(clippy::mut_from_ref)] // no byte of the node is claimed; the caller vouches for the view
     pub(super) unsafe fn of_mut(node: &Node) -> &mut Self {
         let fat = std::ptr::slice_from_raw_parts(std::ptr::from_ref(node).cast::<()>(), 0);
         // SAFETY: as in `of`; exclusive as the caller vouches. No byte is claimed.

@@ -90,8 +90,10 @@ impl Capability {
         let (sample, length) = subject(call);
         let mut why = format!("it does not do {}", call.kind().name());
         for op in ops.iter().filter(|op| op.kind == call.kind()) {
-            if op.sample.is_some() && sample.is_some() && op.sample != sample {
-                why = format!("it does not take {sample:?} samples").to_lowercase();
+            if let (Some(wanted), Some(found)) = (op.sample, sample)
+                && wanted != found
+            {
+                why = format!("it takes {wanted} samples, not {found} ones");
             } else if !op.lengths.contains(length) {
                 let Lengths { min, max, power_of_two } = op.lengths;
                 let powers = if power_of_two { " that are a power of two" } else { "" };

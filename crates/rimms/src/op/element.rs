@@ -78,6 +78,15 @@ impl SampleType {
     }
 }
 
+impl fmt::Display for SampleType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Real => "real",
+            Self::Complex => "complex",
+        })
+    }
+}
+
 /// Types the built-in ops work on: `f32` and [`Complex32`].
 pub trait Sample: Pod + Send + Sync + private::Sealed {
     /// Which of the two.

@@ -4,20 +4,21 @@
 //!
 //! ```
 //! use rimms::device::{conformance, sim::Sim};
-//! let make = || Sim::acc("acc0", 1 << 20, "two-level".parse().unwrap()).unwrap();
+//! let make = || Sim::fft("fft0", 1 << 16, "two-level".parse().unwrap()).unwrap();
 //! conformance::memory(&make());
 //! conformance::transfers(&make());
 //! conformance::exhaustion(&make());
 //! conformance::threads(&make());
+//! conformance::ops(&make());
 //! ```
 //!
-//! and [`ops`] for the op × unit × size suite. Every function panics at the
+//! [`ops`] is the op × unit × size suite. Every function panics at the
 //! first violation, with what was expected: it is meant for tests, where that
 //! is the right way to fail.
 #![allow(clippy::panic, clippy::unwrap_used, clippy::missing_panics_doc)]
 
 mod memory;
-// mod ops;
+mod ops;
 
 pub use memory::{exhaustion, memory, threads, transfers};
-// pub use ops::ops;
+pub use ops::{OpsReport, ops, ops_with_seed};

@@ -71,7 +71,7 @@ pub(super) fn copy(from: u64, to: u64, bytes: usize) {
 
 /// An operand's bytes from its first to the end of its last row.
 #[inline]
-pub(super) fn extent<'a>(operand: &'a Operand) -> &'a [u8] {
+pub(super) fn extent(operand: &Operand) -> &[u8] {
     let span = operand.span();
     // SAFETY: the operand's maker vouches for initialised memory that nobody writes during the launch.
     // Gaps between rows may be written by others, so this is only called for operands without any.
@@ -81,7 +81,7 @@ pub(super) fn extent<'a>(operand: &'a Operand) -> &'a [u8] {
 /// The same for an operand that is written.
 #[inline]
 #[allow(clippy::mut_from_ref)] // the operand is a name for memory that its maker gives up for the launch
-pub(super) fn extent_mut<'a>(operand: &'a Operand) -> &'a mut [u8] {
+pub(super) fn extent_mut(operand: &Operand) -> &mut [u8] {
     let span = operand.span();
     // SAFETY: as above; an Out or InOut operand is nobody else's during the launch, and is lent out once (`launch`).
     unsafe { std::slice::from_raw_parts_mut(pointer(span.address), span.rows.bytes()) }

@@ -1,7 +1,7 @@
 //! Two operands, element by element; the second may be one row for all rows of the first.
 
 use crate::op::ZipOp;
-use bytemuck::{Pod, cast_slice, cast_slice_mut};
+use bytemuck::Pod;
 use num_complex::{Complex32, Complex64};
 
 /// `out = a ∘ b` of real samples.
@@ -17,9 +17,6 @@ pub(super) fn real(op: ZipOp, a: &[f32], b: &[f32], out: &mut [f32]) {
 /// `out = a ∘ b` of complex samples.
 pub(super) fn complex(op: ZipOp, a: &[Complex32], b: &[Complex32], out: &mut [Complex32]) {
     match op {
-        // Sums are the same for the parts alone, where nothing has to be shuffled.
-        ZipOp::Add if b.len() > 1 => each::<f32>(cast_slice(a), cast_slice(b), cast_slice_mut(out), |a, b| a + b),
-        ZipOp::Sub if b.len() > 1 => each::<f32>(cast_slice(a), cast_slice(b), cast_slice_mut(out), |a, b| a - b),
         ZipOp::Add => each(a, b, out, |a, b| a + b),
         ZipOp::Sub => each(a, b, out, |a, b| a - b),
         ZipOp::Mul => each(a, b, out, |a, b| a * b),
