@@ -50,3 +50,8 @@ pub use address::{Address, AddressLayout, LayoutError, Parts};
 pub use fault::{BadFree, Fault, FreedAt, Place};
 pub use memory::Memory;
 pub use space::{Access, AddressSpace, Flags, Init};
+
+/// The example of the README, as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

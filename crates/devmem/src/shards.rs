@@ -46,7 +46,8 @@ pub(crate) struct Shards {
 impl Shards {
     pub(crate) fn new(space: AddressSpace, capacity: u64) -> Self {
         let threads = thread::available_parallelism().map_or(1, usize::from);
-        let count = if space.is_shared() { threads.next_power_of_two() } else { 1 };
+        // More than can run at once: threads come and go, and two that meet in one shard wait for each other.
+        let count = if space.is_shared() { 4 * threads.next_power_of_two() } else { 1 };
         Shards {
             shards: (0..count).map(|_| Padded::default()).collect(),
             common: AtomicU64::new(capacity),

@@ -1,8 +1,8 @@
 //! One simulated memory: its buffers come and go here.
 //!
-//! Owns [`Memory`], its allocation and its accounting; what is done through addresses is in [`access`],
-//! what was wrong with them in [`judge`]. Order within an allocation: capacity, index, storage; what is
-//! taken is given back in reverse when a later step fails.
+//! Owns [`Memory`], its allocation and its accounting; what is done through addresses is in [`access`] and [`rows`],
+//! what was wrong with them in [`judge`]. An allocation takes capacity, index and storage, and gives back what it has when
+//! one of them is not to be had.
 
 mod access;
 mod judge;
@@ -120,7 +120,7 @@ impl Memory {
     /// [`Fault::TooBig`], [`Fault::OutOfMemory`], [`Fault::IndicesUsedUp`], [`Fault::HostOutOfMemory`], or
     /// [`Fault::WrongSize`] when `Init::Bytes` are not `size` bytes.
     ///
-    /// Cost: some 15 ns for 64 bytes; beyond 64 KiB that of the host's `calloc`.
+    /// Cost: some 20 ns for 64 bytes; beyond 64 KiB that of the host's `calloc`.
     pub fn allocate(&self, size: u64, flags: Flags, init: Init<'_>) -> Result<Address, Fault> {
         let bytes = self.size_on_host(size, init)?;
         let mut shard = self.shards.own();
@@ -200,7 +200,7 @@ impl Memory {
     /// # Errors
     /// [`Fault::BadFree`]: null, never allocated, free already, or not the start of a buffer.
     ///
-    /// Cost: some 15 ns; for a buffer of more than 64 KiB a barrier on all threads (microseconds) and
+    /// Cost: some 20 ns; for a buffer of more than 64 KiB a barrier on all threads (microseconds) and
     /// the host's `free`.
     #[track_caller]
     pub fn deallocate(&self, address: Address) -> Result<(), Fault> {

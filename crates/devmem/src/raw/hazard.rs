@@ -44,8 +44,10 @@ thread_local! {
 /// A reader that no other thread has. Readers are never freed: there are as many as threads at once, at most.
 fn register() -> &'static Reader {
     let mut registry = REGISTRY.lock();
-    if let Some(reader) = registry.idle.pop() {
-        return reader;
+    // The lowest number, so that the numbers of the threads there are stay close together.
+    let idle = registry.idle.iter().enumerate().min_by_key(|(_, reader)| reader.number);
+    if let Some((at, _)) = idle {
+        return registry.idle.swap_remove(at);
     }
     let number = registry.all.len();
     let reader = Box::leak(Box::new(Reader { words: Default::default(), number }));
