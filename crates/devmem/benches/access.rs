@@ -1,7 +1,8 @@
 //! Time of single accesses, of allocation and of bulk moves, beside bare memory operations in the same run.
 //!
 //! `cargo bench -p rimms-devmem --bench access [-- --quick]`. Each line: nanoseconds (or GB/s), the target and
-//! whether it was met. Work is timed in short pieces of which the fastest tenth counts, so that what else the machine does counts little.
+//! whether it was met. Work is timed in short pieces of which the fastest tenth counts, so that what else the
+//! machine does counts little.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
@@ -21,8 +22,8 @@ struct Effort {
     bulk: usize,
 }
 
-/// Time of an operation, nanoseconds, in the fastest tenth of the pieces, of the slowest thread. `act` does `count` operations, some 20 µs: short enough
-/// that most pieces run without being interrupted.
+/// Time of an operation, nanoseconds, in the fastest tenth of the pieces, of the slowest thread. `act` does
+/// `count` operations, some 20 µs: short enough that most pieces run without being interrupted.
 fn undisturbed(effort: Effort, threads: usize, count: u64, act: impl Fn(usize) + Sync) -> f64 {
     let start = Barrier::new(threads);
     let run = |id| {
@@ -96,7 +97,9 @@ fn single<T: Pod + Default + BitXor<Output = T> + Send + Sync>(effort: Effort, n
         let buffer = |_| memory.allocate(size, Flags::default(), Init::Zeroed).unwrap();
         let sets: Vec<_> = (0..threads).map(buffer).map(|buffer| addresses::<T>(&memory, buffer)).collect();
         let loads = undisturbed(effort, threads, COUNT, |id| {
-            (0..TURNS).for_each(|_| drop(black_box(load_all::<T>(&memory, &sets[id]))));
+            for _ in 0..TURNS {
+                black_box(load_all::<T>(&memory, &sets[id]));
+            }
         });
         report(&format!("load {name}, {threads} threads"), loads, "ns", Some((1.5, true)));
         let stores = undisturbed(effort, threads, COUNT, |id| {
@@ -112,7 +115,9 @@ fn floor(effort: Effort) {
     let array = Mutex::new(vec![0u64; ELEMENTS as usize]);
     let loads = undisturbed(effort, 1, COUNT, |_| {
         let array = array.lock().unwrap();
-        (0..TURNS).for_each(|_| drop(black_box(load_plain(&array, &order))));
+        for _ in 0..TURNS {
+            black_box(load_plain(&array, &order));
+        }
     });
     report("load 8 B, plain array", loads, "ns", None);
     let stores = undisturbed(effort, 1, COUNT, |_| {

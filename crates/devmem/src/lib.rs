@@ -1,8 +1,9 @@
 //! A simulated device memory: it exists only in software, its pointers are numbers, and every access is checked.
 //!
-//! A [`Memory`] is one address space of a device. [`Memory::allocate`] gives an [`Address`], a 64-bit number made of buffer
-//! index, generation and offset ([`AddressLayout`]); loads, stores, copies and fills through addresses
-//! are checked for everything that can be wrong with them, and what is wrong comes back as a typed [`Fault`].
+//! A [`Memory`] is one address space of a device. [`Memory::allocate`] gives an [`Address`], a 64-bit number
+//! made of buffer index, generation and offset ([`AddressLayout`]); loads, stores, copies and fills through
+//! addresses are checked for everything that can be wrong with them, and what is wrong comes back as a typed
+//! [`Fault`].
 //!
 //! ```
 //! use rimms_devmem::{AddressLayout, AddressSpace, Fault, Flags, Init, Memory};
@@ -33,10 +34,10 @@
 //!   module `raw`, in a cache line of its own.
 //!
 //! # Inside
-//! `raw` holds the unsafe code: storage, the slot table, and the argument why no access touches storage after it
-//! was reused. `indices` and `shards` are the allocator. Atomic operations will be further methods on a checked range of
-//! words; host buffers and sub-buffers further kinds of storage behind the pointer in a header;
-//! observers and checkers stand between the check and the bytes, in `Memory`'s access functions.
+//! `raw` holds the unsafe code: storage, the slot table, and the argument why no access touches storage after
+//! it was reused. `indices` and `shards` are the allocator. Atomic operations will be further methods on a
+//! checked range of words; host buffers and sub-buffers further kinds of storage behind the pointer in a
+//! header; observers and checkers stand between the check and the bytes, in `Memory`'s access functions.
 
 mod address;
 mod fault;

@@ -1,9 +1,9 @@
 //! The allocator's state, split so that threads do not wait for each other.
 //!
 //! Owns [`Shards`]: each shard has its freed indices (first in, first out), its storage between buffers, its
-//! part of the capacity and its count of live buffers. A thread works on one shard, under that shard's lock; the
-//! rest is asked only when the shard has nothing left. Invariant: capacity = bytes not given to a shard + bytes given to shards and free +
-//! bytes of live buffers, so sums taken with all shards locked are exact.
+//! part of the capacity and its count of live buffers. A thread works on one shard, under that shard's lock;
+//! the rest is asked only when the shard has nothing left. Invariant: capacity = bytes not given to a shard +
+//! bytes given to shards and free + bytes of live buffers, so sums taken with all shards locked are exact.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -90,7 +90,8 @@ impl Shards {
         true
     }
 
-    /// Takes `bytes` of the capacity from wherever they are free, or says how many are. The caller must hold no shard.
+    /// Takes `bytes` of the capacity from wherever they are free, or says how many are. The caller must hold no
+    /// shard.
     pub(crate) fn reserve_from_all(&self, bytes: u64) -> Result<(), u64> {
         let mut all = self.all();
         let free = self.free_of(&all);
@@ -121,8 +122,8 @@ impl Shards {
         (self.capacity - self.free_of(&all), buffers.unsigned_abs())
     }
 
-    /// A freed index of any shard, or else what `otherwise` finds while no shard can be given one. Where a shard has several,
-    /// half of them move to the caller's. The caller must hold no shard.
+    /// A freed index of any shard, or else what `otherwise` finds while no shard can be given one. Where a
+    /// shard has several, half of them move to the caller's. The caller must hold no shard.
     pub(crate) fn steal_index(&self, otherwise: impl FnOnce() -> Option<u32>) -> Option<u32> {
         let mut all = self.all();
         let Some(rich) = all.iter().position(|shard| !shard.indices.is_empty()) else {

@@ -26,8 +26,8 @@ fn mark(base: Address) -> [u8; 4] {
     ((base.raw().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32).to_ne_bytes()
 }
 
-/// Threads free buffers under others that load and store them. Every byte of a buffer is that buffer's mark at all times,
-/// so a byte that came from or went to another buffer shows.
+/// Threads free buffers under others that load and store them. Every byte of a buffer is that buffer's mark at
+/// all times, so a byte that came from or went to another buffer shows.
 fn free_under_others(sizes: &[u64], rounds: u64) {
     const THREADS: u64 = 4;
     const SHARED: usize = 8;

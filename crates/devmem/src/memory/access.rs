@@ -40,9 +40,11 @@ impl Memory {
     /// Copies the bytes at `address` into `into`.
     ///
     /// # Errors
-    /// The [`Fault`] of the access; `into` is then unchanged. No bytes may be loaded from any place in a live buffer, its end included.
+    /// The [`Fault`] of the access; `into` is then unchanged. Loading no bytes is allowed anywhere in a live
+    /// buffer, its end included.
     ///
-    /// Cost: about 2 ns for up to 16 bytes in whole 32-bit words, on any number of threads; long ranges at 4 bytes a cycle.
+    /// Cost: about 2 ns for up to 16 bytes in whole 32-bit words, on any number of threads; long ranges at 4
+    /// bytes a cycle.
     #[inline]
     pub fn load(&self, address: Address, into: &mut [u8]) -> Result<(), Fault> {
         self.with::<0, _>(Range::bytes(address, into.len() as u64, Access::Read), |bytes| bytes.load(into))
@@ -154,7 +156,8 @@ impl Memory {
         self.with::<0, _>(Range::bytes(address, size, Access::Write), |bytes| fill_bytes(bytes, pattern))
     }
 
-    /// Checks an access without doing it. The answer is that of one moment: another thread may free the buffer right after.
+    /// Checks an access without doing it. The answer is that of one moment: another thread may free the buffer
+    /// right after.
     ///
     /// # Errors
     /// The [`Fault`] that the access would have.

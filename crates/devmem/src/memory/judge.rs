@@ -16,8 +16,9 @@ enum Found<T> {
 }
 
 impl Memory {
-    /// The fault of such an access, if it has one. `WORD` is an announcement that is not in use. (The parts of a range come one
-    /// by one so that they stay in registers: as a whole they would be put into memory before each fast check.)
+    /// The fault of such an access, if it has one. `WORD` is an announcement that is not in use. (The parts of
+    /// a range come one by one so that they stay in registers: as a whole they would be put into memory before
+    /// each fast check.)
     #[cold]
     #[inline(never)]
     pub(super) fn judge<const WORD: usize>(

@@ -1,8 +1,8 @@
 //! One simulated memory: its buffers come and go here.
 //!
-//! Owns [`Memory`], its allocation and its accounting; what is done through addresses is in [`access`] and [`rows`],
-//! what was wrong with them in [`judge`]. An allocation takes capacity, index and storage, and gives back what it has when
-//! one of them is not to be had.
+//! Owns [`Memory`], its allocation and its accounting; what is done through addresses is in [`access`] and
+//! [`rows`], what was wrong with them in [`judge`]. An allocation takes capacity, index and storage, and gives
+//! back what it has when one of them is not to be had.
 
 mod access;
 mod judge;
@@ -22,9 +22,9 @@ use crate::{Address, AddressLayout, AddressSpace, Fault, Flags, FreedAt, Init};
 /// A simulated memory: buffers that are reached through checked addresses.
 ///
 /// All methods take `&self` and may be called from any number of threads at once. Whatever address, size or
-/// alignment they are given, they either do what they say or return a [`Fault`] and do nothing. Racing loads, stores and frees
-/// of the same buffer are no undefined behaviour: a racing load sees each 32-bit word as some store left
-/// it, and an access that a free overtakes touches the old buffer's bytes or faults, never another
+/// alignment they are given, they either do what they say or return a [`Fault`] and do nothing. Racing loads,
+/// stores and frees of the same buffer are no undefined behaviour: a racing load sees each 32-bit word as some
+/// store left it, and an access that a free overtakes touches the old buffer's bytes or faults, never another
 /// buffer's.
 ///
 /// ```
@@ -193,7 +193,8 @@ impl Memory {
         self.indices.fresh(|index| !self.table.begins_chunk(index.into())).or_else(|| self.shards.steal_index(next))
     }
 
-    /// Frees the buffer that begins at `address`. From now on every use of its addresses is a fault that names the caller's line.
+    /// Frees the buffer that begins at `address`. From now on every use of its addresses is a fault that names
+    /// the caller's line.
     ///
     /// Accesses at work on it in other threads end undisturbed; its storage is reused only after that.
     ///
@@ -207,7 +208,8 @@ impl Memory {
         self.deallocate_labelled(address, 0)
     }
 
-    /// As [`deallocate`](Self::deallocate), with a number that faults will name with the caller's line, such as that of a command.
+    /// As [`deallocate`](Self::deallocate), with a number that faults will name with the caller's line, such as
+    /// that of a command.
     ///
     /// # Errors
     /// As [`deallocate`](Self::deallocate).

@@ -11,7 +11,8 @@ struct Extent {
 }
 
 impl Memory {
-    /// Copies `rows` rows of `row_bytes` bytes, which start `pitch` bytes apart from `address` on, into `into`, one behind the other.
+    /// Copies `rows` rows of `row_bytes` bytes, which start `pitch` bytes apart from `address` on, into `into`,
+    /// one behind the other.
     ///
     /// ```
     /// # use rimms_devmem::{AddressLayout, AddressSpace, Fault, Flags, Init, Memory};
@@ -28,9 +29,9 @@ impl Memory {
     /// ```
     ///
     /// # Errors
-    /// The [`Fault`] of the whole range, from the first row's start to the last row's end;
-    /// [`Fault::WrongSize`] when `into` is not `rows` × `row_bytes` bytes;
-    /// [`Fault::RowsOverlap`] when there is more than one row and `pitch` is less than `row_bytes`. `into` is then unchanged.
+    /// The [`Fault`] of the whole range, from the first row's start to the last row's end; [`Fault::WrongSize`]
+    /// when `into` is not `rows` × `row_bytes` bytes; [`Fault::RowsOverlap`] when there is more than one row
+    /// and `pitch` is less than `row_bytes`. `into` is then unchanged.
     pub fn load_rows(
         &self,
         address: Address,
@@ -48,8 +49,8 @@ impl Memory {
         })
     }
 
-    /// Copies `from`, rows one behind the other, to rows of `row_bytes` bytes that start `pitch` bytes apart from `address` on. Bytes
-    /// between the rows are left alone.
+    /// Copies `from`, rows one behind the other, to rows of `row_bytes` bytes that start `pitch` bytes apart
+    /// from `address` on. Bytes between the rows are left alone.
     ///
     /// # Errors
     /// As [`load_rows`](Self::load_rows); nothing is then stored.

@@ -1,7 +1,8 @@
 //! The storage of one buffer: header and bytes.
 //!
-//! Invariants: what is reached through a [`Block`] pointer is initialised, `data` leads to `capacity` bytes, aligned to a cache line, and
-//! `readable`, `writable` ≤ `length` ≤ `capacity`. The header changes only while the block is [`Storage`].
+//! Invariants: what is reached through a [`Block`] pointer is initialised, `data` leads to `capacity` bytes,
+//! aligned to a cache line, and `readable`, `writable` ≤ `length` ≤ `capacity`. The header changes only while
+//! the block is [`Storage`].
 
 use std::alloc::{self, Layout};
 use std::ptr::{self, NonNull};
@@ -95,8 +96,8 @@ impl Block {
         if size == 0 || size > limit || offset > limit - size || offset & (alignment - 1) != 0 {
             return None;
         }
-        // SAFETY: offset + size ≤ limit ≤ length ≤ capacity, a multiple of the word; the block is published, so it lives
-        // as long as the pin that lent `self` and its bytes are only used through `Bytes`.
+        // SAFETY: offset + size ≤ limit ≤ length ≤ capacity, a multiple of the word; the block is published, so
+        // it lives as long as the pin that lent `self` and its bytes are only used through `Bytes`.
         Some(unsafe { Bytes::new(self.data, offset as usize, size as usize) })
     }
 }
@@ -135,8 +136,8 @@ impl Storage {
         unsafe { self.0.as_ref() }.capacity
     }
 
-    /// Makes it the buffer at `base` with these `size` bytes. The caller has checked that `Init::Bytes` are `size` bytes,
-    /// and that they fit; what does not fit is left out.
+    /// Makes it the buffer at `base` with these `size` bytes. The caller has checked that `Init::Bytes` are
+    /// `size` bytes, and that they fit; what does not fit is left out.
     pub(crate) fn prepare(&mut self, base: u64, size: usize, flags: Flags, init: Init<'_>) {
         // SAFETY: initialised, and ours alone.
         let block = unsafe { self.0.as_mut() };

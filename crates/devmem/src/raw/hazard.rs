@@ -140,7 +140,8 @@ mod barrier {
         *ASYMMETRIC.get_or_init(host::register)
     }
 
-    /// Every running thread passes a full memory barrier between the call and the return. False when the host refused it.
+    /// Every running thread passes a full memory barrier between the call and the return. False when the host
+    /// refused it.
     pub(super) fn heavy() -> bool {
         fence(Ordering::SeqCst);
         !is_asymmetric() || host::barrier()

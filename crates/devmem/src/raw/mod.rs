@@ -7,21 +7,22 @@
 //! 1. *Owned* ([`block::Storage`]): one thread alone holds it, writes header and first contents with plain
 //!    writes, and publishes it in the slot (release).
 //! 2. *Published*: anybody may reach it. The header does not change any more; bytes are only touched by relaxed
-//!    atomic operations on 32-bit words ([`words::Bytes`]), so that no race between users of the simulated memory is a race
-//!    of the host's language.
+//!    atomic operations on 32-bit words ([`words::Bytes`]), so that no race between users of the simulated
+//!    memory is a race of the host's language.
 //! 3. *Retired* ([`block::Retired`]): `deallocate` took it out of the slot. From then on no access finds it, but
 //!    one that found it before may still be at work on it.
 //! 4. *Owned* again, once no access can be at work on it: reused for another buffer, or given back to the host.
 //!
 //! # Why a late access never touches another buffer's bytes
-//! The step from 3 to 4 is the delicate one: an access that passed its check, was interrupted, and stores
-//! after its buffer was freed must not hit the next owner of the same bytes. Checking again *after* the access (a sequence
-//! lock) would serve loads, but not stores. So every access announces itself (a hazard pointer):
+//! The step from 3 to 4 is the delicate one: an access that passed its check, was interrupted, and stores after
+//! its buffer was freed must not hit the next owner of the same bytes. Checking again *after* the access (a
+//! sequence lock) would serve loads, but not stores. So every access announces itself (a hazard pointer):
 //!
-//! * The access writes its address into a word of its own thread ([`hazard`]), *then* reads the slot, checks, touches the bytes, and
-//!   clears the word (release).
-//! * The owner-to-be takes the block out of the slot, *then* makes all threads pass a memory barrier, *then* reads the words of all
-//!   threads (acquire). A block with an announced address is left retired until a later look.
+//! * The access writes its address into a word of its own thread ([`hazard`]), *then* reads the slot, checks,
+//!   touches the bytes, and clears the word (release).
+//! * The owner-to-be takes the block out of the slot, *then* makes all threads pass a memory barrier, *then*
+//!   reads the words of all threads (acquire). A block with an announced address is left retired until a later
+//!   look.
 //!
 //! For any access, the barrier falls either after its announcement, which the look then sees (or it sees
 //! the word cleared, and with that all that the access did), or before its read of the slot, which then does

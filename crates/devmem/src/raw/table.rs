@@ -27,7 +27,8 @@ pub(crate) struct Slot {
     freed_location: AtomicPtr<Location<'static>>,
 }
 
-/// Slots in a chunk (in the only one, where a layout has fewer indices). The host fills in its pages as they are touched.
+/// Slots in a chunk (in the only one, where a layout has fewer indices). The host fills in its pages as they
+/// are touched.
 const CHUNK: u64 = 1 << 16;
 
 /// Chunks of slots.
@@ -86,8 +87,8 @@ impl Table {
     pub(crate) fn slot(&self, address: Address) -> Option<&Slot> {
         let index = address.raw() >> self.index_shift;
         if index < CHUNK {
-            // SAFETY: the first chunk has a slot for each index below CHUNK that so many bits of an address can be; it is
-            // initialised and lives as long as the table.
+            // SAFETY: the first chunk has a slot for each index below CHUNK that so many bits of an address can
+            // be; it is initialised and lives as long as the table.
             return Some(unsafe { self.first.add(index as usize).as_ref() });
         }
         self.slot_beyond(index)
@@ -136,7 +137,8 @@ impl Table {
         unsafe { Layout::from_size_align_unchecked(size, align_of::<Slot>()) }
     }
 
-    /// The buffer now in the slot that `address` names, if any, of whatever generation. It stays until the result is dropped.
+    /// The buffer now in the slot that `address` names, if any, of whatever generation. It stays until the
+    /// result is dropped.
     #[inline(always)]
     pub(crate) fn pin<const WORD: usize>(&self, address: Address) -> Option<Pinned<'_, WORD>> {
         let slot = self.slot(address)?;
@@ -147,7 +149,8 @@ impl Table {
         Some(Pinned { block: unsafe { block.as_ref() }, _pin: pin })
     }
 
-    /// Takes the buffer that begins at `address` out of its slot, whose index then is the caller's; `None` when it is not there (any more).
+    /// Takes the buffer that begins at `address` out of its slot, whose index then is the caller's; `None` when
+    /// it is not there (any more).
     pub(crate) fn unlink(&self, address: Address, freed: FreedAt) -> Option<Retired> {
         let slot = self.slot(address)?;
         let nothing = ptr::from_ref(&NOTHING).cast_mut();

@@ -1,8 +1,8 @@
 //! Bytes of published storage, reached by relaxed atomic operations on 32-bit words.
 //!
-//! One word size for all: racing atomic operations of different sizes on the same bytes are undefined in Rust. A store
-//! of part of a word replaces just its bytes by compare-and-exchange, so neighbours written by others at
-//! the same time are never lost. The order of the bytes in memory is the host's, as in a plain array.
+//! One word size for all: racing atomic operations of different sizes on the same bytes are undefined in Rust.
+//! A store of part of a word replaces just its bytes by compare-and-exchange, so neighbours written by others
+//! at the same time are never lost. The order of the bytes in memory is the host's, as in a plain array.
 
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -33,8 +33,8 @@ impl<'a> Bytes<'a> {
     /// The bytes `offset .. offset + len` of the storage at `data`.
     ///
     /// # Safety
-    /// `data` is aligned to a word; all words that hold a byte of the range are alive and initialised for `'a`, and in that
-    /// time are touched by atomic operations on words alone.
+    /// `data` is aligned to a word; all words that hold a byte of the range are alive and initialised for `'a`,
+    /// and in that time are touched by atomic operations on words alone.
     #[inline(always)]
     pub(super) unsafe fn new(data: *const u8, offset: usize, len: usize) -> Self {
         let skip = offset % WORD;
