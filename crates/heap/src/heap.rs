@@ -74,9 +74,12 @@ impl<M: Marks> Heap<M> {
         &self.marks
     }
 
-    /// The offset of an address inside the range.
+    /// The offset of an address inside the range. One that lies before the range wraps to
+    /// an offset past its end, since the range ends at 2^64 at most.
+    #[inline]
     fn offset(&self, address: u64) -> Option<u64> {
-        address.checked_sub(self.base).filter(|&offset| offset < self.capacity)
+        let offset = address.wrapping_sub(self.base);
+        if offset < self.capacity { Some(offset) } else { None }
     }
 
     fn parked(&self) -> Option<u64> {
@@ -86,10 +89,15 @@ impl<M: Marks> Heap<M> {
     /// Clears the marks of a parked block and forgets the newest.
     #[inline]
     fn settle(&mut self) {
-        if let Some(offset) = self.parked() {
-            self.release(offset);
+        if self.newest.state == State::Parked {
+            self.unpark();
         }
         self.newest.state = State::Forgotten;
+    }
+
+    #[inline(never)]
+    fn unpark(&mut self) {
+        self.release(self.newest.address - self.base);
     }
 
     #[inline]
@@ -148,9 +156,14 @@ impl<M: Marks> Heap<M> {
         self.settle();
         match self.release(offset) {
             Some(size) => Ok(size),
-            None if self.marks.is_free(offset) => Err(HeapError::DoubleFree { address }),
-            None => Err(HeapError::Misaligned { address }),
+            None => Err(self.no_block(address, offset)),
         }
+    }
+
+    /// What is wrong with an address in the range at which no block starts.
+    #[cold]
+    fn no_block(&self, address: u64, offset: u64) -> HeapError {
+        if self.marks.is_free(offset) { HeapError::DoubleFree { address } } else { HeapError::Misaligned { address } }
     }
 }
 

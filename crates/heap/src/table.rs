@@ -57,7 +57,7 @@ impl<S: Copy + Default + PartialEq> Table<S> {
         // Nine in ten stand in the first two slots: which of them is no branch.
         let mut step = usize::from(key_of(window[0]) != key);
         if key_of(window[step]) != key {
-            step = window.iter().position(|&slot| key_of(slot) == key)?;
+            step = find_further(window, key, key_of)?;
         }
         Some((window[step], home + step))
     }
@@ -121,13 +121,19 @@ fn put<S: Copy + Default + PartialEq>(slots: &mut [S], home: usize, slot: S) -> 
     let window = &mut slots[home..home + WINDOW];
     let mut step = usize::from(window[0] != S::default());
     if window[step] != S::default() {
-        match window.iter().position(|&slot| slot == S::default()) {
+        match find_further(window, S::default(), |slot| slot) {
             Some(empty) => step = empty,
             None => return false,
         }
     }
     window[step] = slot;
     true
+}
+
+/// The slot of a window whose key is `key`, one in ten times not among the first two.
+#[inline(never)]
+fn find_further<S: Copy, K: PartialEq>(window: &[S], key: K, key_of: impl Fn(S) -> K) -> Option<usize> {
+    window.iter().position(|&slot| key_of(slot) == key)
 }
 
 fn empty_slots<S: Copy + Default>(homes_log2: u32) -> Result<Vec<S>, HeapError> {

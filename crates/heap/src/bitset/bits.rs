@@ -144,12 +144,24 @@ impl Bits {
             fill(&mut self.words[first + 1..last], 0);
         }
         let start = self.run_before(bits.start)?;
-        let end = match self.first_set(bits.end..bits.end.saturating_add(64)) {
-            Some(end) => end,
-            None => bits.end.saturating_add(longest_of(self.bound(line_of(bits.end)))).min(self.len),
-        };
+        let end = self.run_end(bits.end);
         self.raise(line_of(start), class_of(end - start));
         Some((start, end - start))
+    }
+
+    /// Where the clear bits from `bit` on, that began there until now, end at the latest: at
+    /// the next set bit of the word, or as far on as the line's bound allows.
+    #[inline]
+    fn run_end(&self, bit: u64) -> u64 {
+        let at = word_of(bit);
+        let set = match self.words.get(at) {
+            Some(word) => word & (FULL << (bit % 64)),
+            None => return bit,
+        };
+        if set != 0 {
+            return at as u64 * 64 + u64::from(set.trailing_zeros());
+        }
+        bit.saturating_add(longest_of(self.bound(line_of(bit)))).min(self.len)
     }
 
     /// The first bit of the clear bits that end before `bit`, unless they are [`LONG`].

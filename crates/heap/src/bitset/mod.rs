@@ -14,10 +14,10 @@
 //!   is given an address alone, so a table holds 16 bytes a live block, at most half
 //!   full. It grows with the live blocks, not with the range.
 //!
-//! Cost: allocate reads the words from the first that may serve the request's size
-//! class (see `starts`) to the run it takes, 64 blocks at a time, for long runs
-//! only some of them; marking and clearing write a word for 64 blocks; the rest of
-//! free is expected O(1).
+//! Cost: allocate starts where the first run for its size class may begin (see `starts`),
+//! passes lines of 512 blocks by one byte each, eight at a time, and reads the words of
+//! those that may hold the run, 64 blocks at a time. Marking and clearing write one word
+//! for 64 blocks. The rest of free is expected O(1).
 
 mod bits;
 mod starts;
@@ -150,7 +150,8 @@ impl BitMarks {
         };
         // Only the last run can end in the short block, so where that is too short for
         // the request no other run is left to try.
-        (taken <= self.bytes(first, count)).then_some(Run { first, count, padding, is_first })
+        let bytes = self.bytes(first, count);
+        (taken <= bytes).then_some(Run { first, count, bytes, padding, is_first })
     }
 }
 
@@ -158,6 +159,8 @@ impl BitMarks {
 struct Run {
     first: u64,
     count: u64,
+    /// Bytes of the run.
+    bytes: u64,
     /// Bytes from the run's start to the address.
     padding: u64,
     /// Whether it is the first of its length, alignment aside.
@@ -169,7 +172,7 @@ impl Marks for BitMarks {
 
     #[inline(always)]
     fn place(&mut self, want: Want) -> Result<Option<Grant>, HeapError> {
-        let Some(Run { first, count, padding, is_first }) = self.search(want) else {
+        let Some(Run { first, count, bytes, padding, is_first }) = self.search(want) else {
             return Ok(None);
         };
         let offset = (first << self.block_log2) + padding;
@@ -180,7 +183,7 @@ impl Marks for BitMarks {
             self.starts.taken(first, count);
         }
         // First fit depends on the marks alone, and releasing restores them.
-        Ok(Some(Grant { offset, size: self.bytes(first, count), repeats: true }))
+        Ok(Some(Grant { offset, size: bytes, repeats: true }))
     }
 
     #[inline(always)]

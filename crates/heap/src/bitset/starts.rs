@@ -41,7 +41,7 @@ impl Starts {
     fn raise(&mut self, count: u64, to: u64) {
         // The lowest class all of whose runs have at least `count` blocks.
         let lowest = (u64::BITS - (count - 1).leading_zeros()) as usize;
-        for start in self.starts.iter_mut().skip(lowest) {
+        for start in self.starts.get_mut(lowest..).unwrap_or_default() {
             if *start >= to {
                 break;
             }
