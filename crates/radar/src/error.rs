@@ -1,4 +1,4 @@
-//! What can go wrong before a device is involved: arguments, files, and memory.
+//! What can go wrong: arguments, files and memory here, everything else in the runtime's words.
 //!
 //! Each kind has one remedy. A message names the argument or the file (with line and column in a
 //! text file), what was wanted, and what was found; it is one line whatever the file holds.
@@ -131,13 +131,16 @@ pub enum Error {
         /// How much was asked for; the largest number where it cannot be counted.
         bytes: usize,
     },
+    /// An application could not run. Remedy: as the runtime's message says.
+    #[error(transparent)]
+    Runtime(#[from] rimms::Error),
 }
 
 impl Error {
     /// Whether an argument is at fault rather than a file or the machine.
     #[must_use]
     pub fn is_argument(&self) -> bool {
-        matches!(self, Error::Argument { .. })
+        matches!(self, Error::Argument { .. } | Error::Runtime(rimms::Error::Unknown { .. }))
     }
 
     pub(crate) fn argument(name: &'static str, given: impl ToString, problem: impl Into<String>) -> Self {

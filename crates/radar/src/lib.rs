@@ -1,8 +1,9 @@
-//! Radar applications for rimms, and everything around them that needs no device: readers for
-//! recorded pulses, synthetic scenes with known answers, and a float64 oracle.
+//! Radar applications for rimms, and what they need around them: readers for recorded pulses,
+//! synthetic scenes with known answers, and a float64 oracle. Only [`apps`] knows the runtime.
 //!
 //! | module | what it owns |
 //! | --- | --- |
+//! | [`apps`] | the applications: 2FFT, pulse Doppler |
 //! | [`geometry`] | which Doppler and delay a cell of the range–Doppler map stands for |
 //! | [`input`] | recordings from text and NumPy files |
 //! | [`npy`] | the subset of NumPy's file format that recordings use |
@@ -20,6 +21,7 @@
 //! # Ok::<(), rimms_radar::Error>(())
 //! ```
 
+pub mod apps;
 pub mod geometry;
 pub mod input;
 pub mod npy;
