@@ -43,6 +43,7 @@ pub(crate) struct Chain<L> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Carved {
     pub(crate) live: u32,
+    pub(crate) offset: u64,
     /// The free block before the live one, new.
     pub(crate) front: Option<u32>,
     /// The free block after the live one; it has the index of the block carved.
@@ -169,27 +170,32 @@ impl<L: Copy + Default> Chain<L> {
         // The index names the entry before the entry holds its offset, so that a
         // failure here leaves nothing to undo.
         let live = if splits { self.spare } else { at };
-        let entries = &self.entries;
+        let entries = self.entries.as_mut_slice();
         self.index.insert(offset, live, |at| entries[at as usize].offset)?;
         let rest = if splits {
-            self.take_spare();
-            insert_before(&mut self.entries, live, at, offset);
-            self.entry_mut(at).offset = offset + want.bytes;
+            self.spare = entries[live as usize].next;
+            self.spares -= 1;
+            insert_before(entries, live, at, offset);
+            entries[at as usize].offset = offset + want.bytes;
             Some(at)
         } else {
-            let entry = self.entry_mut(at);
+            let entry = &mut entries[at as usize];
             entry.offset = offset;
             entry.prev &= !FREE;
             None
         };
-        let front = (padding > 0).then(|| {
-            let front = self.spare;
-            self.take_spare();
-            insert_before(&mut self.entries, front, live, start);
-            self.entry_mut(front).prev |= FREE;
-            front
-        });
-        Ok(Carved { live, front, rest })
+        let front = if padding > 0 { Some(self.insert_free_before(live, start)) } else { None };
+        Ok(Carved { live, offset, front, rest })
+    }
+
+    /// A new free block from `offset` up to the block `next`.
+    #[inline(never)]
+    fn insert_free_before(&mut self, next: u32, offset: u64) -> u32 {
+        let new = self.spare;
+        self.take_spare();
+        insert_before(&mut self.entries, new, next, offset);
+        self.entry_mut(new).prev |= FREE;
+        new
     }
 
     /// Frees a live block, found at `position` of the index, and joins it to its free

@@ -91,8 +91,7 @@ impl Marks for ListMarks {
         // Freed at once, the block joins the rest and the position stays there, at the
         // same address: the next search starts with the same bytes.
         let repeats = carved.rest.is_some() && carved.front.is_none();
-        let offset = self.chain.offset(carved.live);
-        Ok(Some(Grant { offset, size: want.bytes, repeats }))
+        Ok(Some(Grant { offset: carved.offset, size: want.bytes, repeats }))
     }
 
     #[inline(always)]

@@ -161,7 +161,7 @@ impl Marks for SegregatedMarks {
             return Ok(None);
         };
         let was = class_of(self.chain.size(at));
-        let Carved { live, front, rest } = self.chain.carve(at, want, padding)?;
+        let Carved { offset, front, rest, .. } = self.chain.carve(at, want, padding)?;
         match rest {
             Some(rest) => self.relist(rest, was),
             None => self.delist(at),
@@ -170,7 +170,7 @@ impl Marks for SegregatedMarks {
             self.enlist(front, class_of(padding));
         }
         // Placement promises nothing but a fit, so any free block may repeat.
-        Ok(Some(Grant { offset: self.chain.offset(live), size: want.bytes, repeats: true }))
+        Ok(Some(Grant { offset, size: want.bytes, repeats: true }))
     }
 
     #[inline(always)]
