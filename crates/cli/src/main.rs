@@ -1,2 +1,34 @@
-//! The `rimms` command.
-fn main() {}
+//! The `rimms` command: run applications, look at devices, make scenes.
+//!
+//! | module | subject |
+//! | --- | --- |
+//! | [`cli`] | the arguments |
+//! | [`machine`] | the PEs there are, and a runtime of those asked for |
+//! | [`devices`], [`run`], [`scene`] | one subcommand each |
+//! | [`output`] | stdout, stderr, exit codes |
+//!
+//! Exit codes: 0, 1 for a failure, 2 for a mistake in the arguments. Whatever goes wrong is one line on stderr.
+
+mod cli;
+mod devices;
+mod machine;
+mod output;
+mod run;
+mod scene;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use cli::{Cli, Command};
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return output::clap(&error),
+    };
+    output::finish(match cli.command {
+        Command::Devices(args) => devices::run(&args),
+        Command::Run(args) => run::run(&args),
+        Command::Scene(args) => scene::run(&args),
+    })
+}

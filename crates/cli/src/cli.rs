@@ -1,0 +1,138 @@
+//! The arguments. What one argument can say for itself is checked here; what depends on others, where it is used.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use rimms::MemoryMode;
+use rimms_heap::{HeapKind, parse_size};
+use rimms_radar::Shape;
+use rimms_radar::apps::{Alloc, Conj, Placement, Style};
+
+/// Programs for CPUs and accelerators that allocate once and copy only what is stale.
+#[derive(Debug, Parser)]
+#[command(name = "rimms", version)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Show the devices and PEs of this machine
+    Devices(DevicesArgs),
+    /// Run an application, and once more in mode `reference` to compare
+    Run(Box<RunArgs>),
+    /// Make a synthetic recording with a known answer
+    Scene(SceneArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DevicesArgs {
+    /// One JSON object on stdout
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum App {
+    /// An FFT and its inverse
+    #[value(name = "2fft")]
+    TwoFft,
+    /// Range and speed from a train of pulses
+    #[value(name = "pulse-doppler")]
+    PulseDoppler,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// Which application
+    pub(crate) app: App,
+
+    /// A recording (pulse-doppler): its folder, or the file of its pulses; a synthetic scene by default
+    #[arg(long, value_name = "PATH")]
+    pub(crate) input: Option<PathBuf>,
+
+    /// Pulses x samples (pulse-doppler); by default the recording's own, or 128x64
+    #[arg(long, value_name = "RxC")]
+    pub(crate) shape: Option<Shape>,
+
+    /// Pulse-repetition interval (pulse-doppler); by default the recording's own, or 1.27e-4
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
+    pub(crate) pri: Option<f64>,
+
+    /// Samples (2fft) [default: 1024]
+    #[arg(long, value_name = "N")]
+    pub(crate) points: Option<NonZeroUsize>,
+
+    /// PEs to use, by name (cpu0) or kind (cpu); all by default
+    #[arg(long, value_name = "PE,…")]
+    pub(crate) on: Option<String>,
+
+    /// Stages that run on chosen PEs
+    #[arg(long, value_name = "STAGE=PE,…")]
+    pub(crate) map: Option<Placement>,
+
+    /// How copies are kept coherent: reference, last-resource, valid-set or zero-copy
+    #[arg(long, value_name = "MODE", default_value_t)]
+    pub(crate) memory: MemoryMode,
+
+    /// How PEs are chosen: round-robin or eft
+    #[arg(long, value_name = "NAME", default_value = "eft")]
+    pub(crate) policy: String,
+
+    /// The marking system of simulated devices: bitset, bitset:BLOCK, next-fit or two-level
+    #[arg(long, value_name = "NAME[:BLOCK]", default_value_t)]
+    pub(crate) heap: HeapKind,
+
+    /// One hete_Malloc a row (each), or a stage (fragment); paper style only
+    #[arg(long, value_name = "each|fragment", default_value_t)]
+    pub(crate) alloc: Alloc,
+
+    /// Memory of each simulated device, such as 4096, 8KiB, 2MiB
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub(crate) device_memory: Option<u64>,
+
+    /// One call a row and host code between (paper), or whole matrices (best)
+    #[arg(long, value_name = "paper|best", default_value_t)]
+    pub(crate) style: Style,
+
+    /// Who conjugates the reference's spectrum (pulse-doppler): host or device [default: device]
+    #[arg(long, value_name = "host|device")]
+    pub(crate) conj: Option<Conj>,
+
+    /// How often to run the Computation
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub(crate) repeat: NonZeroUsize,
+
+    /// One JSON object on stdout
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SceneArgs {
+    /// Targets, as delay:doppler:amplitude in seconds and Hz; one in the middle of the map by default
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
+    pub(crate) targets: Option<String>,
+
+    /// Root mean square of the complex noise
+    #[arg(long, value_name = "RMS", allow_negative_numbers = true, default_value_t = 0.1)]
+    pub(crate) noise: f64,
+
+    /// Seed of the noise
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+
+    /// Pulses x samples
+    #[arg(long, value_name = "RxC", default_value_t = Shape::STANDARD)]
+    pub(crate) shape: Shape,
+
+    /// Pulse-repetition interval
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, default_value_t = rimms_radar::geometry::STANDARD_PRI_S)]
+    pub(crate) pri: f64,
+
+    /// The folder to write to; it is made where it is not there
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) output: PathBuf,
+}

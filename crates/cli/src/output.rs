@@ -1,0 +1,118 @@
+//! Stdout, stderr, exit codes. The only place that writes to either.
+//!
+//! A subcommand returns what it has to say. A reader that has gone away is no failure; a full disk is.
+
+use std::fmt;
+use std::io::{self, ErrorKind, Write};
+use std::process::ExitCode;
+
+use anyhow::Context;
+use comfy_table::{Table, presets};
+use serde::Serialize;
+
+const FAILURE: u8 = 1;
+const USAGE: u8 = 2;
+
+/// Why a command came to nothing.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The arguments make no sense, or not together.
+    Usage(String),
+    /// They do, but it did not work out.
+    Failed(anyhow::Error),
+}
+
+impl From<rimms_radar::Error> for Failure {
+    fn from(error: rimms_radar::Error) -> Self {
+        match error {
+            rimms_radar::Error::Runtime(error) => error.into(),
+            error if error.is_argument() => Self::Usage(error.to_string()),
+            error => Self::Failed(error.into()),
+        }
+    }
+}
+
+impl From<rimms::Error> for Failure {
+    fn from(error: rimms::Error) -> Self {
+        match error {
+            rimms::Error::Unknown { .. } | rimms::Error::Config(_) => Self::Usage(error.to_string()),
+            error => Self::Failed(error.into()),
+        }
+    }
+}
+
+impl From<anyhow::Error> for Failure {
+    fn from(error: anyhow::Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Usage(message) => f.write_str(message),
+            Self::Failed(error) => write!(f, "{error:#}"),
+        }
+    }
+}
+
+/// Writes what a subcommand has to say, and gives the exit code.
+pub(crate) fn finish(done: Result<String, Failure>) -> ExitCode {
+    match done.and_then(|text| to_stdout(&text)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            error(&failure.to_string());
+            ExitCode::from(match failure {
+                Failure::Usage(_) => USAGE,
+                Failure::Failed(_) => FAILURE,
+            })
+        }
+    }
+}
+
+/// One JSON object, and nothing else.
+pub(crate) fn json(value: &impl Serialize) -> Result<String, Failure> {
+    let text = serde_json::to_string_pretty(value).context("the result as JSON")?;
+    Ok(text + "\n")
+}
+
+/// A table with this header, to be filled.
+pub(crate) fn table<const N: usize>(header: [&str; N]) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::UTF8_FULL_CONDENSED).set_header(header);
+    table
+}
+
+/// A word to the user that is not part of the result.
+pub(crate) fn note(text: &str) {
+    // Nobody is told where stderr is closed.
+    let _ = writeln!(io::stderr(), "note: {text}");
+}
+
+/// What clap found: help and the version on stdout, a mistake as one line on stderr.
+pub(crate) fn clap(found: &clap::Error) -> ExitCode {
+    if found.exit_code() == 0 {
+        return finish(Ok(found.render().to_string()));
+    }
+    let text = found.render().to_string();
+    let paragraph = text.lines().map(str::trim).take_while(|line| !line.is_empty());
+    let line = paragraph.collect::<Vec<_>>().join(" ");
+    error(line.strip_prefix("error: ").unwrap_or(&line));
+    ExitCode::from(USAGE)
+}
+
+fn error(text: &str) {
+    // A message is one line, whatever the names in it.
+    let line = text.replace(['\n', '\r'], " ");
+    let _ = writeln!(io::stderr(), "error: {line}");
+}
+
+fn to_stdout(text: &str) -> Result<(), Failure> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Failure::Failed(anyhow::Error::new(error).context("stdout")))
+        }
+        _ => Ok(()),
+    }
+}

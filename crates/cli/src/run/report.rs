@@ -1,0 +1,93 @@
+//! What a run came to. Its serialised form is the command's JSON, described in `docs/json.md`; keys are stable.
+
+use rimms::Runtime;
+use rimms::trace::Flow;
+use rimms_radar::Detection;
+use rimms_radar::apps::{Outcome, Style, Times, Traffic};
+use serde::Serialize;
+
+#[derive(Debug, Serialize)]
+pub(super) struct Report {
+    pub(super) app: &'static str,
+    pub(super) memory: &'static str,
+    pub(super) policy: &'static str,
+    pub(super) pes: Vec<String>,
+    pub(super) style: &'static str,
+    pub(super) result: Answer,
+    pub(super) copies: Directions,
+    pub(super) bytes: Directions,
+    pub(super) time_s: Seconds,
+    pub(super) evictions: u64,
+    pub(super) retries: u64,
+    /// The same run in mode `reference`; it has none itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) reference: Option<Box<Report>>,
+    /// For people only.
+    #[serde(skip)]
+    pub(super) calls_by_pe: Vec<(Box<str>, u64)>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct Answer {
+    /// What was detected; 2FFT detects nothing, and has none of these keys.
+    #[serde(flatten)]
+    pub(super) detection: Option<Detection>,
+    /// Null where the truth is not known.
+    pub(super) max_error: Option<f64>,
+}
+
+/// Numbers by direction, of copies or of bytes.
+#[derive(Debug, Serialize)]
+pub(super) struct Directions {
+    pub(super) host_to_device: u64,
+    pub(super) device_to_host: u64,
+    pub(super) device_to_device: u64,
+    #[serde(rename = "final")]
+    pub(super) last: u64,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct Seconds {
+    pub(super) overall: f64,
+    pub(super) computation: f64,
+    pub(super) allocate: f64,
+    pub(super) fragment: f64,
+}
+
+impl Report {
+    pub(super) fn new(app: &'static str, style: Style, rt: &Runtime, outcome: Outcome<Option<Detection>>) -> Self {
+        let Outcome { result: detection, max_error, traffic, times, calls_by_pe, retries, evictions } = outcome;
+        let Times { overall, computation, allocate, fragment } = times;
+        Self {
+            app,
+            memory: rt.memory_mode().name(),
+            policy: rt.policy(),
+            pes: rt.allowed_pes().map(|pe| pe.name().to_owned()).collect(),
+            style: style.name(),
+            result: Answer { detection, max_error },
+            copies: Directions::of(&traffic, |flow| flow.copies),
+            bytes: Directions::of(&traffic, |flow| flow.bytes),
+            time_s: Seconds { overall, computation, allocate, fragment },
+            evictions,
+            retries,
+            reference: None,
+            calls_by_pe,
+        }
+    }
+
+    /// With the reference run's report.
+    pub(super) fn beside(self, reference: Report) -> Self {
+        Self { reference: Some(Box::new(reference)), ..self }
+    }
+}
+
+impl Directions {
+    fn of(traffic: &Traffic, number: impl Fn(Flow) -> u64) -> Self {
+        Self {
+            host_to_device: number(traffic.host_to_device),
+            device_to_host: number(traffic.device_to_host),
+            device_to_device: number(traffic.device_to_device),
+            last: number(traffic.last),
+        }
+    }
+}
