@@ -16,3 +16,8 @@ pub use num_complex::Complex32;
 pub use op::{Peak, Sample, ZipOp};
 pub use runtime::{Arg, Runtime, RuntimeBuilder, arg, arg_mut};
 pub use trace::{Cause, Counters};
+
+/// README's programs are documentation tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
