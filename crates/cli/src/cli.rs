@@ -58,11 +58,11 @@ pub(crate) struct RunArgs {
     pub(crate) shape: Option<Shape>,
 
     /// Pulse-repetition interval (pulse-doppler); by default the recording's own, or 1.27e-4
-    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
+    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
     pub(crate) pri: Option<f64>,
 
     /// Samples (2fft) [default: 1024]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) points: Option<NonZeroUsize>,
 
     /// PEs to use, by name (cpu0) or kind (cpu); all by default
@@ -102,7 +102,7 @@ pub(crate) struct RunArgs {
     pub(crate) conj: Option<Conj>,
 
     /// How often to run the Computation
-    #[arg(long, value_name = "N", default_value = "1")]
+    #[arg(long, value_name = "N", value_parser = count, default_value = "1")]
     pub(crate) repeat: NonZeroUsize,
 
     /// One JSON object on stdout
@@ -117,7 +117,7 @@ pub(crate) struct SceneArgs {
     pub(crate) targets: Option<String>,
 
     /// Root mean square of the complex noise
-    #[arg(long, value_name = "RMS", allow_negative_numbers = true, default_value_t = 0.1)]
+    #[arg(long, value_name = "RMS", allow_hyphen_values = true, default_value_t = 0.1)]
     pub(crate) noise: f64,
 
     /// Seed of the noise
@@ -129,10 +129,14 @@ pub(crate) struct SceneArgs {
     pub(crate) shape: Shape,
 
     /// Pulse-repetition interval
-    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, default_value_t = rimms_radar::geometry::STANDARD_PRI_S)]
+    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true, default_value_t = rimms_radar::geometry::STANDARD_PRI_S)]
     pub(crate) pri: f64,
 
     /// The folder to write to; it is made where it is not there
     #[arg(short, long, value_name = "DIR")]
     pub(crate) output: PathBuf,
+}
+
+fn count(text: &str) -> Result<NonZeroUsize, &'static str> {
+    text.parse().map_err(|_| "a whole number of at least 1 wanted")
 }

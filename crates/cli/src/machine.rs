@@ -47,7 +47,7 @@ impl Machine {
     pub(crate) fn runtime(
         &self,
         on: Option<&str>,
-        memory: MemoryMode,
+        mode: MemoryMode,
         policy: Arc<dyn Policy>,
     ) -> std::result::Result<Runtime, Failure> {
         let known = names();
@@ -60,10 +60,16 @@ impl Machine {
         let mut builder = Runtime::builder().cpus(cpus.map(|i| i + 1).max().unwrap_or(0));
         for Simulated { name, memory, make } in &SIMULATED {
             if chosen.iter().any(|pe| pe == name) {
-                builder = builder.device(make(name, self.device_memory.unwrap_or(*memory), self.heap)?);
+                if mode == MemoryMode::ZeroCopy {
+                    let why = format!("--memory zero-copy: {name} has a memory of its own; --on cpu has not");
+                    return Err(Failure::Usage(why));
+                }
+                let option = if self.device_memory.is_some() { "--device-memory" } else { "--heap" };
+                let device = make(name, self.device_memory.unwrap_or(*memory), self.heap);
+                builder = builder.device(device.map_err(|e| Failure::Usage(format!("{option}: {e}")))?);
             }
         }
-        Ok(builder.memory_mode(memory).policy(policy).build()?.on(&chosen.join(","))?)
+        Ok(builder.memory_mode(mode).policy(policy).build()?.on(&chosen.join(","))?)
     }
 }
 

@@ -3,10 +3,11 @@
 //! A subcommand returns what it has to say. A reader that has gone away is no failure; a full disk is.
 
 use std::fmt;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use anyhow::Context;
+use clap::error::ErrorKind;
 use comfy_table::{Table, presets};
 use serde::Serialize;
 
@@ -27,7 +28,8 @@ impl From<rimms_radar::Error> for Failure {
         match error {
             rimms_radar::Error::Runtime(error) => error.into(),
             error if error.is_argument() => Self::Usage(error.to_string()),
-            error => Self::Failed(error.into()),
+            // Its message says it all, the system's words included.
+            error => Self::Failed(anyhow::Error::msg(error.to_string())),
         }
     }
 }
@@ -36,7 +38,7 @@ impl From<rimms::Error> for Failure {
     fn from(error: rimms::Error) -> Self {
         match error {
             rimms::Error::Unknown { .. } | rimms::Error::Config(_) => Self::Usage(error.to_string()),
-            error => Self::Failed(error.into()),
+            error => Self::Failed(anyhow::Error::msg(error.to_string())),
         }
     }
 }
@@ -94,6 +96,10 @@ pub(crate) fn clap(found: &clap::Error) -> ExitCode {
     if found.exit_code() == 0 {
         return finish(Ok(found.render().to_string()));
     }
+    if found.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        error("what to do? `--help` lists the subcommands");
+        return ExitCode::from(USAGE);
+    }
     let text = found.render().to_string();
     let paragraph = text.lines().map(str::trim).take_while(|line| !line.is_empty());
     let line = paragraph.collect::<Vec<_>>().join(" ");
@@ -110,7 +116,7 @@ fn error(text: &str) {
 fn to_stdout(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(Failure::Failed(anyhow::Error::new(error).context("stdout")))
         }
         _ => Ok(()),

@@ -36,16 +36,16 @@ pub(crate) fn run(args: &RunArgs) -> Result<String, Failure> {
     let reference_rt = runtime(MemoryMode::Reference)?;
     let task = Task::new(args)?;
 
-    let simulated: Vec<&str> =
-        rt.allowed_pes().map(|pe| pe.name()).filter(|name| machine::is_simulated(name)).collect();
-    if !simulated.is_empty() {
-        output::note(&format!("{}; simulated: {}", machine::NO_REAL_ONE, simulated.join(", ")));
-    }
     // Neither run pays for what the first call of a process pays: FFT plans, fresh pages, unmeasured costs.
     for rt in [&rt, &reference_rt] {
         task.run(rt, NonZeroUsize::MIN)?;
     }
     let report = task.run(&rt, args.repeat)?.beside(task.run(&reference_rt, args.repeat)?);
+    let simulated: Vec<&str> =
+        rt.allowed_pes().map(|pe| pe.name()).filter(|name| machine::is_simulated(name)).collect();
+    if !simulated.is_empty() {
+        output::note(&format!("{}; simulated: {}", machine::NO_REAL_ONE, simulated.join(", ")));
+    }
     if args.json { output::json(&report) } else { Ok(text::of(&report, &task.input(), task.truth())) }
 }
 

@@ -1,0 +1,89 @@
+//! The keys are a contract: exactly those that `docs/json.md` describes.
+
+use serde_json::Value;
+
+use super::json;
+
+const DOCS: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/json.md"));
+
+const RUN: &[&str] =
+    &["app", "memory", "policy", "pes", "style", "result", "copies", "bytes", "time_s", "evictions", "retries"];
+const DETECTION: &[&str] = &["doppler_hz", "delay_s", "magnitude", "peak_row", "peak_col", "max_error"];
+const DIRECTIONS: &[&str] = &["host_to_device", "device_to_host", "device_to_device", "final"];
+const TIMES: &[&str] = &["overall", "computation", "allocate", "fragment"];
+
+fn assert_keys(object: &Value, wanted: &[&str]) {
+    let mut found: Vec<&String> = object.as_object().unwrap().keys().collect();
+    let mut wanted = wanted.to_vec();
+    found.sort();
+    wanted.sort_unstable();
+    assert_eq!(found, wanted);
+    for key in wanted {
+        assert!(DOCS.contains(&format!("`{key}`")), "docs/json.md says nothing of `{key}`");
+    }
+}
+
+fn assert_run(report: &Value, result: &[&str]) {
+    let reference = &report["reference"];
+    assert_keys(report, &[RUN, &["reference"]].concat());
+    assert_keys(reference, RUN);
+    assert_eq!(reference["memory"], "reference");
+    assert_eq!(report["pes"], reference["pes"]);
+    for run in [report, reference] {
+        assert_keys(&run["result"], result);
+        assert_keys(&run["copies"], DIRECTIONS);
+        assert_keys(&run["bytes"], DIRECTIONS);
+        assert_keys(&run["time_s"], TIMES);
+        let time = |key: &str| run["time_s"][key].as_f64().unwrap();
+        assert!(time("overall") >= time("computation") + time("allocate") + time("fragment"));
+        assert!(time("computation") > 0.0);
+        assert_eq!(run["evictions"], 0);
+    }
+}
+
+#[test]
+fn pulse_doppler() {
+    for style in ["paper", "best"] {
+        let report = json(&["run", "pulse-doppler", "--json", "--style", style]);
+        assert_run(&report, DETECTION);
+        assert_eq!(report["app"], "pulse-doppler");
+        assert!(report["result"]["max_error"].as_f64().unwrap() < 0.01);
+        assert_eq!(report["pes"].as_array().unwrap().last().unwrap(), "zip0");
+    }
+}
+
+#[test]
+fn two_fft() {
+    for points in ["1024", "1", "7", "4096"] {
+        let report = json(&["run", "2fft", "--json", "--points", points]);
+        assert_run(&report, &["max_error"]);
+        assert_eq!(report["app"], "2fft");
+        assert!(report["result"]["max_error"].as_f64().unwrap() < 1e-5, "{report}");
+    }
+}
+
+#[test]
+fn two_fft_by_placement() {
+    for (map, to_device, to_host, last) in
+        [("fft=cpu,ifft=acc", 1, 0, 1), ("fft=acc0,ifft=cpu0", 1, 1, 0), ("fft=cpu,ifft=cpu", 0, 0, 0)]
+    {
+        let report = json(&["run", "2fft", "--json", "--on", "cpu,acc", "--map", map, "--repeat", "3"]);
+        let count = |key: &str| report["copies"][key].as_u64().unwrap();
+        let found = (count("host_to_device"), count("device_to_host"), count("final"));
+        assert_eq!(found, (3 * to_device, 3 * to_host, 3 * last), "{map}");
+    }
+}
+
+#[test]
+fn devices() {
+    let listing = json(&["devices", "--json"]);
+    assert_keys(&listing, &["resources", "pes", "missing"]);
+    assert_keys(&listing["resources"][0], &["name", "description", "capacity", "simulated"]);
+    assert_keys(&listing["pes"][0], &["name", "kind", "resource", "can", "simulated"]);
+    assert_eq!(listing["resources"][0]["name"], "host");
+    let pes = listing["pes"].as_array().unwrap();
+    for (name, simulated) in [("cpu0", false), ("acc0", true), ("fft0", true), ("zip0", true)] {
+        let pe = pes.iter().find(|pe| pe["name"] == name).unwrap();
+        assert_eq!(pe["simulated"], simulated);
+    }
+}

@@ -1,0 +1,83 @@
+//! Stdout and stderr: what is said where, and what happens when nobody reads it.
+
+use std::fs::{File, OpenOptions};
+use std::process::Stdio;
+
+use super::{command, rimms};
+
+#[test]
+fn the_report_has_the_answer_beside_the_truth_and_both_runs() {
+    let done = rimms(["run", "pulse-doppler"]);
+    assert_eq!(done.code, Some(0));
+    for part in [
+        "Doppler (Hz)",
+        "known",
+        "the known cell",
+        "copies host to device",
+        "final copies",
+        "Overall",
+        "Computation",
+        "reference run",
+        "calls on acc0",
+        "retries",
+        "evictions",
+    ] {
+        assert!(done.stdout.contains(part), "{part}: {}", done.stdout);
+    }
+    let row = done.stdout.lines().find(|line| line.contains("Doppler (Hz)")).unwrap();
+    assert_eq!(row.matches("2046.004092").count(), 2, "{row}");
+}
+
+#[test]
+fn simulated_devices_are_called_so() {
+    for args in [&["run", "2fft"][..], &["run", "2fft", "--json"], &["run", "2fft", "--on", "acc"]] {
+        let done = rimms(args);
+        assert!(done.stderr.contains("no real accelerator was found") && done.stderr.contains("acc0"), "{done:?}");
+    }
+    let done = rimms(["run", "2fft", "--on", "cpu"]);
+    assert_eq!(done.stderr, "", "none is used");
+    let done = rimms(["devices"]);
+    assert!(done.stdout.contains("simulated") && done.stdout.contains("no real accelerator"), "{done:?}");
+}
+
+#[test]
+fn help_and_version_are_results() {
+    for args in [&["--help"][..], &["run", "--help"], &["scene", "--help"], &["--version"]] {
+        let done = rimms(args);
+        assert_eq!((done.code, done.stderr.as_str()), (Some(0), ""));
+        assert!(!done.stdout.is_empty());
+    }
+}
+
+#[test]
+fn a_reader_that_has_gone_away_is_no_failure() {
+    for args in [&["run", "pulse-doppler"][..], &["run", "2fft", "--json"], &["devices"], &["--help"]] {
+        let mut child = command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let done = child.wait_with_output().unwrap();
+        assert_eq!(done.status.code(), Some(0), "{args:?}");
+        assert!(!String::from_utf8_lossy(&done.stderr).contains("panicked"), "{args:?}");
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_is_one() {
+    for args in [&["run", "2fft", "--on", "cpu"][..], &["devices", "--json"], &["--help"]] {
+        let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let done = command(args).stdout(full).stderr(Stdio::piped()).output().unwrap();
+        let stderr = String::from_utf8(done.stderr).unwrap();
+        assert_eq!(done.status.code(), Some(1), "{args:?}: {stderr}");
+        assert!(stderr.starts_with("error: stdout") && stderr.lines().count() == 1, "{stderr}");
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn nobody_listening_on_stderr_changes_nothing() {
+    for (args, code) in [(&["run", "2fft", "--json"][..], 0), (&["run", "2fft", "--on", "x"], 2), (&["x"], 2)] {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let done = command(args).stderr(full).output().unwrap();
+        assert_eq!(done.status.code(), Some(code), "{args:?}");
+    }
+}
