@@ -25,6 +25,27 @@ pub(crate) enum Command {
     Run(Box<RunArgs>),
     /// Make a synthetic recording with a known answer
     Scene(SceneArgs),
+    /// Measure what the runtime itself costs
+    #[command(subcommand)]
+    Bench(Benchmark),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Benchmark {
+    /// State check, calls, allocation, fragments: time, instructions and bytes, each beside its target
+    Overhead {
+        /// One JSON object on stdout
+        #[arg(long)]
+        json: bool,
+    },
+    /// The part that `overhead` runs in a traced child to count instructions
+    #[command(hide = true)]
+    Count {
+        /// What to run
+        subject: String,
+        /// How often
+        times: u32,
+    },
 }
 
 #[derive(Debug, Args)]

@@ -4,11 +4,12 @@
 //! | --- | --- |
 //! | [`cli`] | the arguments |
 //! | [`machine`] | the PEs there are, and a runtime of those asked for |
-//! | [`devices`], [`run`], [`scene`] | one subcommand each |
+//! | [`devices`], [`run`], [`scene`], [`bench`] | one subcommand each |
 //! | [`output`] | stdout, stderr, exit codes |
 //!
 //! Exit codes: 0, 1 for a failure, 2 for a mistake in the arguments. Whatever goes wrong is one line on stderr.
 
+mod bench;
 mod cli;
 mod devices;
 mod machine;
@@ -30,5 +31,6 @@ fn main() -> ExitCode {
         Command::Devices(args) => devices::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Scene(args) => scene::run(&args),
+        Command::Bench(which) => bench::run(&which),
     })
 }

@@ -159,3 +159,38 @@ fn delays_change_nothing() {
     let device = acc(Plan::none().and(0..20, Fault::Delay(std::time::Duration::from_millis(1))));
     assert!(is_right(&program(&runtime(0, &device, MemoryMode::ValidSet)).unwrap()));
 }
+
+#[test]
+fn a_second_read_guard_in_last_resource_mode_does_not_touch_what_the_first_one_shows() {
+    // The allocation, the copy in, the launch, the first read, the second read.
+    let device = acc(Plan::nth(4, Fault::CutOff));
+    let rt = runtime(0, &device, MemoryMode::LastResource);
+    let mut x = rt.alloc::<Complex32>(N).unwrap();
+    x.overwrite().unwrap().copy_from_slice(&input()).unwrap();
+    rt.scale_in_place(Complex32::ONE, &mut x).unwrap();
+    let first = x.read().unwrap();
+    assert!(x.read().is_err(), "copied again, and that copy was cut off");
+    assert_eq!(first[..], input()[..]);
+    let third = x.read().unwrap();
+    assert_eq!(third[..], first[..]);
+    assert_eq!(rt.counters().device_to_host().copies, 2, "each read that succeeded is counted");
+}
+
+#[test]
+fn fragments_read_at_once_in_last_resource_mode_are_not_disturbed_either() {
+    let device = acc(Plan::none());
+    let rt = runtime(0, &device, MemoryMode::LastResource);
+    let mut x = rt.alloc::<Complex32>(N).unwrap();
+    x.overwrite().unwrap().copy_from_slice(&input()).unwrap();
+    x.fragment(4).unwrap();
+    rt.scale_in_place(Complex32::ONE, &mut x).unwrap();
+    let part = x[1].read().unwrap();
+    let whole = x.read().unwrap();
+    assert_eq!(whole[..], input()[..]);
+    assert_eq!(part[..], input()[N / 4..N / 2]);
+    assert_eq!(
+        rt.counters().device_to_host().copies,
+        1 + 3,
+        "the part that was read goes aside, its neighbours to their places"
+    );
+}

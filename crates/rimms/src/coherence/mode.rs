@@ -117,6 +117,9 @@ impl MemoryMode {
             Self::Reference => stay(Some(Transfer::Copy { from: ResourceId::HOST, to: r })),
             // Reading does not set the flag: the next read copies again.
             Self::LastResource if last == r => stay(None),
+            Self::LastResource if r.is_host() => {
+                Ok(Step { state: state.with_host_copy(), transfer: Some(Transfer::Copy { from: last, to: r }) })
+            }
             Self::LastResource => stay(Some(Transfer::Copy { from: last, to: r })),
             _ if state.is_valid_on(r) => stay(None),
             Self::ValidSet => {

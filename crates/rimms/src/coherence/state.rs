@@ -124,7 +124,9 @@ impl fmt::Debug for ResourceSet {
 }
 
 /// The coherence state of one leaf, as one word: the valid set in the low 56
-/// bits, the last resource in the high 8.
+/// bits, the last resource in the 7 above. The highest bit is used by mode
+/// `last-resource` alone: the host's bytes are the newest although the flag does
+/// not say so, which readers there must not be disturbed by.
 ///
 /// ```
 /// use rimms::{ResourceId, State};
@@ -138,6 +140,7 @@ pub struct State(u64);
 
 const LAST_SHIFT: u32 = MAX_RESOURCES as u32;
 const VALID_MASK: u64 = (1 << LAST_SHIFT) - 1;
+const HOST_HAS_COPY: u64 = 1 << 63;
 
 impl State {
     /// Nobody holds the bytes: never written, or the call that was to write them failed.
@@ -169,7 +172,22 @@ impl State {
     /// The resource that wrote last; `None` while uninitialised.
     #[inline]
     pub const fn last(self) -> Option<ResourceId> {
-        if self.valid().is_empty() { None } else { Some(ResourceId((self.0 >> LAST_SHIFT) as u8)) }
+        if self.valid().is_empty() { None } else { Some(ResourceId(self.last_bits())) }
+    }
+
+    const fn last_bits(self) -> u8 {
+        ((self.0 & !HOST_HAS_COPY) >> LAST_SHIFT) as u8
+    }
+
+    /// The host's bytes are the newest, but it is not in the valid set (mode `last-resource`).
+    #[inline]
+    pub(crate) const fn host_has_copy(self) -> bool {
+        self.0 & HOST_HAS_COPY != 0
+    }
+
+    /// The same from now on.
+    pub(super) const fn with_host_copy(self) -> Self {
+        if self.is_valid_on(ResourceId::HOST) { self } else { Self(self.0 | HOST_HAS_COPY) }
     }
 
     /// Does `r` hold the newest bytes too, from now on?
@@ -184,9 +202,9 @@ impl State {
         match valid.first() {
             None => Self::UNINITIALISED,
             Some(first) => {
-                let last = (self.0 >> LAST_SHIFT) as u8;
-                let last = if last == r.0 { first.0 } else { last };
-                Self(valid.0 | (last as u64) << LAST_SHIFT)
+                let last = if self.last_bits() == r.0 { first.0 } else { self.last_bits() };
+                let copy = if r.is_host() { 0 } else { self.0 & HOST_HAS_COPY };
+                Self(valid.0 | (last as u64) << LAST_SHIFT | copy)
             }
         }
     }
@@ -200,8 +218,13 @@ impl State {
     /// The state that [`to_bits`](Self::to_bits) gave; `None` for any other number.
     pub const fn from_bits(bits: u64) -> Option<Self> {
         let valid = bits & VALID_MASK;
-        let last = bits >> LAST_SHIFT;
-        let good = if valid == 0 { last == 0 } else { last < MAX_RESOURCES as u64 && valid >> last & 1 == 1 };
+        let last = Self(bits).last_bits();
+        let copy = Self(bits).host_has_copy();
+        let good = if valid == 0 {
+            last == 0 && !copy
+        } else {
+            (last as usize) < MAX_RESOURCES && valid >> last & 1 == 1 && !(copy && valid & 1 == 1)
+        };
         if good { Some(Self(bits)) } else { None }
     }
 

@@ -72,9 +72,9 @@ impl Oracle {
                 Err(Uninitialised) => assert!(before.valid().is_empty()),
             },
             Program::Drop(on) => {
-                // Only ever asked for where another copy is, or the host's in `reference`.
+                // Only ever asked of devices, and where another copy is.
                 let other = self.state.valid().without(resource(on));
-                if !other.is_empty() {
+                if !other.is_empty() && on != 0 {
                     self.apply(mode, Event::Drop(resource(on))).unwrap();
                     self.held[on] = u64::MAX;
                 }
@@ -99,6 +99,9 @@ impl Oracle {
     }
 
     fn check(&self, mode: MemoryMode) {
+        if self.state.host_has_copy() {
+            assert_eq!(Some(self.held[0]), self.newest, "{mode}: the host's copy is stale");
+        }
         for r in self.state.valid().iter() {
             assert_eq!(Some(self.held[r.index()]), self.newest, "{mode}: {r:?} is called valid but is stale");
         }

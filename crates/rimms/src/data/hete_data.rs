@@ -3,7 +3,7 @@
 
 use super::View;
 use crate::error::{Error, Result};
-use crate::memory::{Datum, Resources};
+use crate::memory::{Owned, Resources};
 use crate::op::Element;
 use bytemuck::Pod;
 use std::fmt;
@@ -27,7 +27,7 @@ use std::sync::Arc;
 /// # Ok::<(), rimms::Error>(())
 /// ```
 pub struct HeteData<T> {
-    datum: Arc<Datum>,
+    datum: Owned,
     element: PhantomData<T>,
 }
 
@@ -37,7 +37,7 @@ impl<T: Pod + Send + Sync> HeteData<T> {
         if len == 0 || size_of::<T>() == 0 {
             return Err(Error::shape("alloc", "at least one element of at least one byte is wanted"));
         }
-        let datum = Datum::new(resources, Element::of::<T>(), align_of::<T>(), len, name)?;
+        let datum = Owned::new(resources, Element::of::<T>(), align_of::<T>(), len, name)?;
         Ok(Self { datum, element: PhantomData })
     }
 }

@@ -113,6 +113,15 @@ impl<T: Pod> View<T> {
         valid.unwrap_or_default()
     }
 
+    /// Does `r` hold the newest bytes of the whole view, so that reading them there copies nothing? The check before
+    /// each call: one load and one bit test for an undivided view (paper §5.3: 1.16 cycles).
+    #[inline]
+    pub fn is_valid_on(&self, r: ResourceId) -> bool {
+        let node = self.node();
+        // Of a divided node nothing is valid; its leaves say.
+        node.state().is_valid_on(r) || (!node.is_leaf() && self.valid().contains(r))
+    }
+
     /// Where the view lies on a resource: a pointer on the host, a device address elsewhere;
     /// `None` where it has no place there, or not in one piece. The bytes there may be stale: see [`valid`](Self::valid).
     pub fn address_on(&self, r: ResourceId) -> Option<u64> {

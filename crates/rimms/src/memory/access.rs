@@ -10,12 +10,11 @@ use super::node::{Node, Region};
 use super::residency::Residency;
 use super::resources::{Block, device_error};
 use super::transfer::{self, Move, Place, Way};
-use crate::coherence::{Event, MemoryMode, ResourceId, State, Transfer, Uninitialised};
+use crate::coherence::{Event, MemoryMode, ResourceId, ResourceSet, State, Transfer};
 use crate::device::{DeviceErrorKind, Rows, Span};
 use crate::error::{Error, Result};
 use crate::op::Role;
 use crate::trace::Cause;
-use parking_lot::MutexGuard;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -24,7 +23,7 @@ use std::sync::atomic::Ordering::Relaxed;
 pub(crate) struct Located {
     pub(crate) span: Span,
     /// None on the host, whose storage the datum itself keeps.
-    pub(super) _block: Option<Arc<Block>>,
+    pub(crate) block: Option<Arc<Block>>,
 }
 
 impl Located {
@@ -74,6 +73,30 @@ impl<'a> Batch<'a> {
     }
 }
 
+/// Memory for copies that mode `last-resource` makes although the host has the bytes: its readers, which may be
+/// looking at them just now, are not to be disturbed, and the copy counts all the same.
+struct Aside(Vec<u8>);
+
+impl Aside {
+    fn new(view: &Node, r: ResourceId) -> Self {
+        let mut wanted = 0;
+        if r.is_host() {
+            let _ = view.each_leaf(&mut |leaf| -> Result<(), ()> {
+                wanted = if leaf.state().host_has_copy() { view.region().rows.extent() } else { wanted };
+                Ok(())
+            });
+        }
+        let room = vec![0_u8; wanted];
+        let _ = room.as_ptr().expose_provenance();
+        Self(room)
+    }
+
+    /// Where a view goes whose leaf in question is in this state: here, or to its own place.
+    fn span_for(&self, state: State, own: &Span) -> Span {
+        if state.host_has_copy() { Span { address: self.0.as_ptr().addr() as u64, ..*own } } else { *own }
+    }
+}
+
 /// The state after a copy that may have gone through the host.
 fn passed(datum: &Datum, state: State, way: Way) -> State {
     match (way, datum.resources.mode) {
@@ -89,9 +112,9 @@ impl Node {
     /// `Uninitialised`, lack of room, a failed copy. The state is as it was, apart from copies that succeeded.
     #[inline]
     pub(crate) fn fetch(&self, r: ResourceId, role: Role, cause: Cause) -> Result<Located> {
-        // One load and one bit test: valid here, or nothing to read.
-        if r.is_host() && self.is_leaf() && (!role.reads() || self.state().is_valid_on(r)) {
-            return Ok(Located { span: self.datum().host_span(self.region()), _block: None });
+        // One load and one bit test: valid here, or nothing to read. What is divided is never valid itself.
+        if r.is_host() && if role.reads() { self.state().is_valid_on(r) } else { self.is_leaf() } {
+            return Ok(Located { span: self.datum().host_span(self.region()), block: None });
         }
         self.fetch_slowly(r, role, cause)
     }
@@ -99,12 +122,12 @@ impl Node {
     #[cold]
     fn fetch_slowly(&self, r: ResourceId, role: Role, cause: Cause) -> Result<Located> {
         let datum = self.datum();
-        let mut residency = datum.residency.lock();
+        let mut residency = datum.residency();
         if role.reads() {
             self.check_written(&residency)?;
         }
         let here = if r.is_host() || datum.resources.mode == MemoryMode::ZeroCopy {
-            Located { span: datum.host_span(self.region()), _block: None }
+            Located { span: datum.host_span(self.region()), block: None }
         } else {
             self.make_room(&mut residency, r, role)?
         };
@@ -126,7 +149,7 @@ impl Node {
     }
 
     /// A block on `r` that covers the view; leaves that lay apart there are gathered into it.
-    fn make_room(&self, residency: &mut MutexGuard<'_, Residency>, r: ResourceId, role: Role) -> Result<Located> {
+    fn make_room(&self, residency: &mut Residency, r: ResourceId, role: Role) -> Result<Located> {
         if let Some(found) = residency.locate(r, self.region()) {
             return Ok(found);
         }
@@ -153,7 +176,7 @@ impl Node {
         }
         residency.remove_parts(Some(r), self.region());
         residency.insert(r, *self.region(), block.clone());
-        Ok(Located { span, _block: Some(block) })
+        Ok(Located { span, block: Some(block) })
     }
 
     /// Copies leaves that are valid in blocks of their own on `r` to their places in `whole`.
@@ -192,8 +215,11 @@ impl Node {
     fn bring(&self, residency: &Residency, r: ResourceId, here: &Located, cause: Cause) -> Result<()> {
         let datum = self.datum();
         let mode = datum.resources.mode;
+        let aside = Aside::new(self, r);
         if let Some((state, from)) = self.moves_as_one(residency, r) {
-            let step = Move { from, to: here.place(r) };
+            // The new state equals the old one where the host had its copy before.
+            let whole = if r.is_host() { aside.span_for(self.first_leaf().state(), &here.span) } else { here.span };
+            let step = Move { from, to: Place { resource: r, span: whole } };
             let way = transfer::make(datum, self.region(), step, cause)?;
             self.set_all(passed(datum, state, way));
             return Ok(());
@@ -204,7 +230,8 @@ impl Node {
             match step.transfer {
                 None => leaf.set_state(step.state),
                 Some(Transfer::Copy { from, to }) => {
-                    let to = Place { resource: to, span: self.part_of(&here.span, leaf) };
+                    let whole = if to.is_host() { aside.span_for(leaf.state(), &here.span) } else { here.span };
+                    let to = Place { resource: to, span: self.part_of(&whole, leaf) };
                     let from = place_on(datum, residency, from, leaf)?;
                     batch.push(leaf, step.state, Move { from, to })?;
                 }
@@ -220,13 +247,7 @@ impl Node {
 
     /// The new state and the source, where all leaves are in one state and lie in one piece: one copy, strides and all.
     fn moves_as_one(&self, residency: &Residency, r: ResourceId) -> Option<(State, Place)> {
-        let mut first = None;
-        self.each_leaf(&mut |leaf| {
-            let state = leaf.state();
-            if *first.get_or_insert(state) == state { Ok(()) } else { Err(()) }
-        })
-        .ok()?;
-        let step = self.datum().resources.mode.step(first?, Event::Read(r)).ok()?;
+        let step = self.datum().resources.mode.step(self.uniform_state()?, Event::Read(r)).ok()?;
         match step.transfer {
             Some(Transfer::Copy { from, .. }) if from.is_host() => {
                 Some((step.state, Place { resource: from, span: self.datum().host_span(self.region()) }))
@@ -245,8 +266,21 @@ impl Node {
             Role::InOut => Event::BeginUpdate(r),
         };
         let mode = self.datum().resources.mode;
-        let _ = self.each_leaf(&mut |leaf| -> Result<(), Uninitialised> {
-            leaf.set_state(mode.step(leaf.state(), event)?.state);
+        if self.is_leaf() { self.apply(mode, event) } else { self.apply_below(mode, event) }
+    }
+
+    /// Applies an event that needs no transfer to a leaf.
+    #[inline]
+    fn apply(&self, mode: MemoryMode, event: Event) {
+        if let Ok(step) = mode.step(self.state(), event) {
+            self.set_state(step.state);
+        }
+    }
+
+    /// The same to every leaf.
+    fn apply_below(&self, mode: MemoryMode, event: Event) {
+        let _ = self.each_leaf(&mut |leaf| -> Result<()> {
+            leaf.apply(mode, event);
             Ok(())
         });
     }
@@ -275,7 +309,7 @@ impl Node {
         let datum = self.datum();
         // Half a copy may lie on the host if this fails.
         self.set_all(State::UNINITIALISED);
-        let residency = datum.residency.lock();
+        let residency = datum.residency();
         let from = place_on(datum, &residency, from, self)?;
         let to = Place { resource: ResourceId::HOST, span: datum.host_span(self.region()) };
         transfer::make(datum, self.region(), Move { from, to }, Cause::Output)?;
@@ -286,14 +320,14 @@ impl Node {
     #[cold]
     pub(crate) fn failed(&self, cause: &Arc<Error>) {
         self.datum().has_failed.store(true, Relaxed);
-        self.datum().residency.lock().record(*self.region(), cause.clone());
+        self.datum().residency().record(*self.region(), cause.clone());
     }
 
     /// The host is about to write: what failed before no longer explains what is missing.
     #[inline]
     pub(crate) fn forget_causes(&self) {
         if self.datum().has_failed.load(Relaxed) {
-            self.datum().residency.lock().forget_causes(self.region());
+            self.datum().residency().forget_causes(self.region());
         }
     }
 
@@ -303,7 +337,27 @@ impl Node {
     /// Where some leaves were written and others were not; where a copy fails.
     pub(crate) fn agree(&self) -> Result<State> {
         let datum = self.datum();
-        let mut residency = datum.residency.lock();
+        let uniform = self.uniform_state();
+        if let Some(state) = uniform
+            && datum.residency_if_any().is_none()
+        {
+            return Ok(state); // no device ever used it
+        }
+        let mut residency = datum.residency();
+        // A resource counts only where it holds the view in one piece.
+        let zero_copy = datum.resources.mode == MemoryMode::ZeroCopy;
+        let whole = |residency: &Residency, valid: ResourceSet, last: Option<ResourceId>| {
+            let whole = |r: &ResourceId| r.is_host() || zero_copy || residency.locate(*r, self.region()).is_some();
+            let valid = valid.iter().filter(whole).fold(ResourceSet::EMPTY, ResourceSet::with);
+            let last = last.filter(|l| valid.contains(*l)).or(valid.first());
+            last.and_then(|last| State::new(valid, last))
+        };
+        if let Some(state) = uniform
+            && let Some(agreed) = whole(&residency, state.valid(), state.last())
+        {
+            residency.remove_parts(None, self.region());
+            return Ok(agreed);
+        }
         let mut common = None;
         let (mut written, mut missing) = (0_usize, None);
         let _ = self.each_leaf(&mut |leaf| -> Result<(), ()> {
@@ -329,16 +383,11 @@ impl Node {
             let cause = residency.cause(leaf.region());
             return Err(Error::Uninitialised { datum: datum.describe(leaf), cause });
         }
-        // A resource counts only where it holds the view in one piece.
-        let whole = |r: ResourceId| {
-            r.is_host() || datum.resources.mode == MemoryMode::ZeroCopy || residency.locate(r, self.region()).is_some()
-        };
         let (valid, last) = common.unwrap_or_default();
-        let valid = valid.iter().filter(|r| whole(*r)).fold(Default::default(), |s: crate::ResourceSet, r| s.with(r));
-        let state = match last.filter(|l| valid.contains(*l)).or_else(|| valid.first()) {
-            Some(last) => State::new(valid, last).unwrap_or(State::UNINITIALISED),
+        let state = match whole(&residency, valid, last) {
+            Some(state) => state,
             None => {
-                let host = Located { span: datum.host_span(self.region()), _block: None };
+                let host = Located { span: datum.host_span(self.region()), block: None };
                 self.bring(&residency, ResourceId::HOST, &host, Cause::Join)?;
                 State::owned(ResourceId::HOST)
             }

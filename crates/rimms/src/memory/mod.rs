@@ -16,14 +16,12 @@
 //! held but the device's own heap. A read of valid bytes takes no lock.
 
 mod access;
-mod buffer;
 mod datum;
 mod node;
 mod residency;
 mod resources;
 mod transfer;
 
-pub(crate) use access::Located;
-pub(crate) use datum::Datum;
+pub(crate) use datum::{Datum, Owned};
 pub(crate) use node::{Node, Region};
-pub(crate) use resources::{Resources, device_error};
+pub(crate) use resources::{Block, Resources, device_error};

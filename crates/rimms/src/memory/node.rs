@@ -52,6 +52,8 @@ impl Region {
 
 /// A view's place in the tree of its datum.
 pub(crate) struct Node {
+    /// A leaf's state. Of a divided node nothing is valid: what is true of it is said by its leaves, and "valid"
+    /// can be asked with one test for both.
     state: AtomicU64,
     datum: NonNull<Datum>,
     region: Region,
@@ -70,12 +72,6 @@ impl Node {
     #[inline]
     pub(super) const fn new(datum: NonNull<Datum>, region: Region, state: State) -> Self {
         Self { state: AtomicU64::new(state.to_bits()), datum, region, children: UnsafeCell::new(None) }
-    }
-
-    /// For the root, once the datum has its final place.
-    #[inline]
-    pub(super) fn set_datum(&mut self, datum: NonNull<Datum>) {
-        self.datum = datum;
     }
 
     #[inline]
@@ -118,8 +114,20 @@ impl Node {
         self.state.store(state.to_bits(), Ordering::Release);
     }
 
+    /// The first leaf, in order.
+    pub(crate) fn first_leaf(&self) -> &Node {
+        self.children().first().map_or(self, Node::first_leaf)
+    }
+
+    /// The state that all leaves are in; `None` where they differ.
+    pub(crate) fn uniform_state(&self) -> Option<State> {
+        let mut leaves = self.children().iter();
+        let Some(first) = leaves.next() else { return Some(self.state()) };
+        let state = first.uniform_state()?;
+        leaves.all(|c| if c.is_leaf() { c.state() == state } else { c.uniform_state() == Some(state) }).then_some(state)
+    }
+
     /// Calls `f` with every leaf, in order, until it fails.
-    #[inline]
     pub(crate) fn each_leaf<'a, E>(&'a self, f: &mut dyn FnMut(&'a Node) -> Result<(), E>) -> Result<(), E> {
         let children = self.children();
         if children.is_empty() {
@@ -131,12 +139,11 @@ impl Node {
     /// Sets the state of every leaf.
     #[inline]
     pub(crate) fn set_all(&self, state: State) {
-        let children = self.children();
-        if children.is_empty() {
-            self.set_state(state);
-        } else {
-            children.iter().for_each(|c| c.set_all(state));
-        }
+        if self.is_leaf() { self.set_state(state) } else { self.set_all_below(state) }
+    }
+
+    fn set_all_below(&self, state: State) {
+        self.children().iter().for_each(|c| c.set_all(state));
     }
 
     /// Divides a leaf into these regions; each inherits the leaf's state.
@@ -146,6 +153,7 @@ impl Node {
     pub(crate) unsafe fn divide(&self, regions: impl ExactSizeIterator<Item = Region>) {
         let state = self.state();
         let slab: Box<[Node]> = regions.map(|region| Node::new(self.datum, region, state)).collect();
+        self.set_state(State::UNINITIALISED);
         // SAFETY: exclusive, as the caller vouches.
         unsafe { *self.children.get() = Some(slab) }
     }

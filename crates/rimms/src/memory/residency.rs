@@ -4,7 +4,7 @@
 //! use of any fragment allocates one block for the whole datum where that fits,
 //! so that fragments are arithmetic; otherwise the fragment gets one alone.
 
-use super::Located;
+use super::access::Located;
 use super::node::Region;
 use super::resources::Block;
 use crate::coherence::ResourceId;
@@ -31,7 +31,7 @@ impl Residency {
     pub(super) fn locate(&self, r: ResourceId, region: &Region) -> Option<Located> {
         self.blocks.iter().filter(|p| p.resource == r).find_map(|p| {
             let span = p.span_of(region)?;
-            Some(Located { span, _block: Some(p.block.clone()) })
+            Some(Located { span, block: Some(p.block.clone()) })
         })
     }
 

@@ -53,7 +53,7 @@ pub(super) enum Way {
 }
 
 fn host_start(span: &Span) -> NonNull<u8> {
-    // Host spans are made from HostBuffer's pointers, whose provenance is exposed; they are never null.
+    // Host spans are made from a datum's storage or memory set aside, whose provenance is exposed; they are never null.
     NonNull::new(ptr::with_exposed_provenance_mut(span.address as usize)).unwrap_or(NonNull::dangling())
 }
 
@@ -74,7 +74,7 @@ pub(super) fn make(datum: &Datum, region: &Region, Move { from, to }: Move, caus
             device(to.resource).upload(&source, &to.span).map_err(failed)?;
         }
         (false, true) => {
-            // SAFETY: as above; the host's copy is stale, so nobody reads it.
+            // SAFETY: as above; the host's copy is stale, so nobody reads it, or the target is memory set aside (`access`).
             let mut target = unsafe { HostTarget::new(host_start(&to.span), to.span.rows) };
             device(from.resource).download(&from.span, &mut target).map_err(failed)?;
         }

@@ -215,6 +215,23 @@ impl OpKind {
         Self::Fill,
     ];
 
+    /// A small number, different for each: user-defined ops follow the built-in ones.
+    #[inline]
+    pub(crate) const fn index(self) -> usize {
+        match self {
+            Self::Fft => 0,
+            Self::Zip => 1,
+            Self::FftShift => 2,
+            Self::Transpose => 3,
+            Self::Scale => 4,
+            Self::Magnitude => 5,
+            Self::ArgMax => 6,
+            Self::Copy => 7,
+            Self::Fill => 8,
+            Self::User(id) => Self::BUILT_IN.len() + id as usize,
+        }
+    }
+
     /// The name used in reports.
     pub const fn name(self) -> &'static str {
         match self {
@@ -274,7 +291,8 @@ impl Call {
         }
     }
 
-    /// How many elements the call works through: what its cost is a function of.
+    /// How many elements the call works through: what its cost is a function of. For a user-defined op that is
+    /// the length of its longest operand.
     #[inline]
     pub fn work(&self, operands: &[Shape]) -> usize {
         match self {
@@ -296,6 +314,15 @@ impl Call {
             Self::Copy(s) => s.len,
             Self::Fill(f) => f.len,
             Self::User(_) => 0,
+        }
+    }
+
+    /// The check of a user-defined op without a shape rule: types alone. `None` where that is not all there is to it.
+    #[inline]
+    pub(crate) fn quick_check(&self, operands: usize, element: impl Fn(usize) -> Element) -> Option<bool> {
+        match self {
+            Self::User(user) => user.op().quick_check(operands, element),
+            _ => None,
         }
     }
 

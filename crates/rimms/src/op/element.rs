@@ -4,6 +4,7 @@ use bytemuck::{Pod, Zeroable};
 use num_complex::Complex32;
 use std::any::TypeId;
 use std::fmt;
+use std::marker::PhantomData;
 
 /// The type of an operand's elements, as a value.
 ///
@@ -16,26 +17,37 @@ use std::fmt;
 #[derive(Clone, Copy)]
 pub struct Element {
     id: TypeId,
+    about: &'static About,
+}
+
+struct About {
     size: usize,
     name: fn() -> &'static str,
+}
+
+/// A type's one `About`.
+struct Of<T>(PhantomData<T>);
+
+impl<T> Of<T> {
+    const ABOUT: &'static About = &About { size: size_of::<T>(), name: std::any::type_name::<T> };
 }
 
 impl Element {
     /// The element type `T`.
     #[inline]
     pub fn of<T: Pod>() -> Self {
-        Self { id: TypeId::of::<T>(), size: size_of::<T>(), name: std::any::type_name::<T> }
+        Self { id: TypeId::of::<T>(), about: Of::<T>::ABOUT }
     }
 
     /// Bytes of one element.
     #[inline]
     pub fn size(self) -> usize {
-        self.size
+        self.about.size
     }
 
     /// The type's name without its path, for messages.
     pub fn name(self) -> &'static str {
-        let full = (self.name)();
+        let full = (self.about.name)();
         // Keep the path's last part, and that of a generic argument: Complex<f32>.
         let base = full.split('<').next().unwrap_or(full);
         let start = base.rfind("::").map_or(0, |i| i + 2);

@@ -3,7 +3,7 @@
 //! A [`Call`] is one unit of work with its parameters. It knows the role of
 //! each operand (In, Out, InOut), which lengths fit together, how much work it
 //! is, and nothing of devices: an op has **one meaning on every PE**. The
-//! float64 references in [`reference`] say what that meaning is; the
+//! float64 references in [`mod@reference`] say what that meaning is; the
 //! op × PE × size suite holds every backend's kernels against them.
 //!
 //! Invariant: a call whose [`Call::check`] passed may be run by any PE that

@@ -17,7 +17,13 @@ pub enum Target {
     Sim,
 }
 
+impl Target {
+    /// How many there are.
+    const COUNT: usize = Self::Sim as usize + 1;
+}
+
 type Kernel = Box<dyn Fn(&mut KernelArgs<'_>) -> Result<(), KernelError> + Send + Sync>;
+type Kernels = [Option<Kernel>; Target::COUNT];
 type ShapeRule = Box<dyn Fn(&[usize]) -> Result<(), String> + Send + Sync>;
 
 struct Inner {
@@ -26,7 +32,8 @@ struct Inner {
     roles: Vec<Role>,
     elements: Vec<Element>,
     rule: Option<ShapeRule>,
-    kernels: Vec<(Target, Kernel)>,
+    /// By target.
+    kernels: Kernels,
 }
 
 /// An op of the user's own. Cheap to clone.
@@ -61,7 +68,13 @@ pub struct UserOp(Arc<Inner>);
 impl UserOp {
     /// Starts the declaration of an op.
     pub fn builder(name: &str) -> UserOpBuilder {
-        UserOpBuilder { name: name.into(), roles: Vec::new(), elements: Vec::new(), rule: None, kernels: Vec::new() }
+        UserOpBuilder {
+            name: name.into(),
+            roles: Vec::new(),
+            elements: Vec::new(),
+            rule: None,
+            kernels: Kernels::default(),
+        }
     }
 
     /// The op's name.
@@ -89,8 +102,16 @@ impl UserOp {
     }
 
     /// Is there a kernel for this kind of device?
+    #[inline]
     pub fn runs_on(&self, target: Target) -> bool {
-        self.0.kernels.iter().any(|(t, _)| *t == target)
+        self.0.kernels[target as usize].is_some()
+    }
+
+    #[inline]
+    pub(super) fn quick_check(&self, operands: usize, element: impl Fn(usize) -> Element) -> Option<bool> {
+        let Inner { rule, elements, .. } = &*self.0;
+        let fits = || elements.len() == operands && elements.iter().enumerate().all(|(i, want)| *want == element(i));
+        rule.is_none().then(fits)
     }
 
     #[inline]
@@ -141,8 +162,8 @@ impl UserCall {
     #[inline]
     pub fn run<'a>(&'a self, target: Target, args: &mut KernelArgs<'a>) -> Result<(), KernelError> {
         args.set_params(self.params.as_deref());
-        match self.op.0.kernels.iter().find(|(t, _)| *t == target) {
-            Some((_, kernel)) => kernel(args),
+        match &self.op.0.kernels[target as usize] {
+            Some(kernel) => kernel(args),
             None => Err(format!("{} has no kernel for {target:?}", self.op.name()).into()),
         }
     }
@@ -161,7 +182,7 @@ pub struct UserOpBuilder {
     roles: Vec<Role>,
     elements: Vec<Element>,
     rule: Option<ShapeRule>,
-    kernels: Vec<(Target, Kernel)>,
+    kernels: Kernels,
 }
 
 impl UserOpBuilder {
@@ -199,8 +220,7 @@ impl UserOpBuilder {
         target: Target,
         kernel: impl Fn(&mut KernelArgs<'_>) -> Result<(), KernelError> + Send + Sync + 'static,
     ) -> Self {
-        self.kernels.retain(|(t, _)| *t != target);
-        self.kernels.push((target, Box::new(kernel)));
+        self.kernels[target as usize] = Some(Box::new(kernel));
         self
     }
 
@@ -229,7 +249,7 @@ impl UserOpBuilder {
         if self.roles.is_empty() {
             return refuse("has no operand: declare at least one with input, output or inout");
         }
-        if self.kernels.is_empty() {
+        if self.kernels.iter().all(Option::is_none) {
             return refuse("has no kernel: give it one with on_cpu or on_sim");
         }
         static NEXT: AtomicU32 = AtomicU32::new(0);

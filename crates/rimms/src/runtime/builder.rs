@@ -100,7 +100,8 @@ impl RuntimeBuilder {
             return Err(Error::Config("a runtime needs at least one PE: add CPUs or a device".into()));
         }
         let resources = Arc::new(Resources::new(self.mode, devices, pes.len()));
-        let core = Core { resources, pes, policy: self.policy, costs: Costs::new(), turn: AtomicUsize::new(0) };
+        let costs = Costs::new(pes.len());
+        let core = Core { resources, pes, policy: self.policy, costs, turn: AtomicUsize::new(0) };
         Ok(Runtime { core: Arc::new(core), allowed: PeSet::All })
     }
 }

@@ -96,6 +96,7 @@ impl Runtime {
     }
 
     /// A handle whose calls go to these PEs only: names and kinds, separated by commas (`acc0`, `cpu,fft0`).
+    /// What the handle was limited to before does not matter: the names are those of all PEs.
     ///
     /// # Errors
     /// [`Error::Unknown`] for a name that is neither a PE nor a kind of PE.

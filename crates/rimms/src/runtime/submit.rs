@@ -1,15 +1,18 @@
 //! One call: checks, choice of a PE, operands to their place, execution, states.
 //!
 //! Who may touch which bytes meanwhile is settled before: the arguments borrow
-//! their views, outputs mutably. That, and blocks held until the launch is over
-//! ([`Located`]), is what makes the operands handed to a device sound.
+//! their views, outputs mutably. That, and blocks held until the launch is over,
+//! is what makes the operands handed to a device sound.
+//!
+//! The way of a call that succeeds at once on valid operands is kept short (its
+//! instructions are counted by `rimms bench overhead`); all else is cold.
 #![allow(unsafe_code)]
 
 use super::pe::Pe;
 use super::{Arg, Runtime};
 use crate::device::{DeviceError, Operand};
 use crate::error::{Error, Result};
-use crate::memory::{Located, device_error};
+use crate::memory::{Block, device_error};
 use crate::op::{Call, Role, Shape};
 use crate::sched::Candidate;
 use crate::trace::Cause;
@@ -29,11 +32,10 @@ struct Failure {
 }
 
 impl From<Error> for Failure {
+    #[cold]
     fn from(error: Error) -> Self {
-        let elsewhere = matches!(
-            error,
-            Error::Device { .. } | Error::Full { .. } | Error::Fragmented { .. } | Error::NeverFits { .. }
-        );
+        use Error::{Device, Fragmented, Full, NeverFits};
+        let elsewhere = matches!(error, Device { .. } | Full { .. } | Fragmented { .. } | NeverFits { .. });
         Self { error, elsewhere }
     }
 }
@@ -48,37 +50,22 @@ impl Runtime {
     /// Before anything happens: [`Error::Shape`], [`Error::OtherRuntime`], [`Error::NoPe`]. After: [`Error::Uninitialised`],
     /// lack of room, a device's or kernel's failure. Inputs are untouched then, outputs uninitialised.
     pub fn call(&self, call: &Call, args: &mut [Arg<'_>]) -> Result<()> {
-        let shapes: SmallVec<[Shape; INLINE]> = args.iter().map(|a| a.shape).collect();
-        if let Err(reason) = call.check(&shapes) {
-            return Err(Error::shape(call.name(), reason));
-        }
-        self.check_args(call, args)?;
-        let size = call.work(&shapes);
-        let mut tried: SmallVec<[usize; 4]> = SmallVec::new();
-        let mut first_error: Option<Error> = None;
-        loop {
-            let Some(at) = self.choose(call, size, &tried) else {
-                return Err(first_error.unwrap_or_else(|| self.no_pe(call)));
-            };
-            let Some(pe) = self.core.pes.get(at) else { return Err(self.no_pe(call)) };
-            if first_error.is_some() {
-                self.core.resources.tally.retried();
-            }
-            match self.attempt(at, pe, call, size, args) {
-                Ok(()) => return Ok(()),
-                Err(Failure { error, elsewhere: true }) => {
-                    tried.push(at);
-                    first_error.get_or_insert(error);
-                }
-                // What was lost in the first attempt is the reason, not that the second finds it missing.
-                Err(Failure { error, .. }) => return Err(first_error.unwrap_or(error)),
-            }
+        self.check(call, args)?;
+        match self.choose(call, args, &[]) {
+            None => Err(self.no_pe(call)),
+            Some((at, pe)) => match self.attempt(at, pe, call, args) {
+                Ok(()) => Ok(()),
+                Err(failure) => self.retry(at, failure, call, args),
+            },
         }
     }
 
-    /// The arguments are this runtime's, and borrowed as their roles demand.
+    /// The operands fit the call, are this runtime's, and are borrowed as their roles demand.
     #[inline]
-    fn check_args(&self, call: &Call, args: &[Arg<'_>]) -> Result<()> {
+    fn check(&self, call: &Call, args: &[Arg<'_>]) -> Result<()> {
+        if call.quick_check(args.len(), |i| args[i].shape.element) != Some(true) {
+            call.check(&shapes(args)).map_err(|reason| Error::shape(call.name(), reason))?;
+        }
         for (operand, (arg, role)) in args.iter().zip(call.roles()).enumerate() {
             if !Arc::ptr_eq(arg.node.datum().resources(), &self.core.resources) {
                 return Err(Error::OtherRuntime { call: call.name().into(), operand });
@@ -93,27 +80,59 @@ impl Runtime {
 
     /// The PE for the call, among those allowed that can do it and were not tried.
     #[inline]
-    fn choose(&self, call: &Call, size: usize, tried: &[usize]) -> Option<usize> {
+    fn choose(&self, call: &Call, args: &[Arg<'_>], tried: &[usize]) -> Option<(usize, &Pe)> {
+        let fits = |i: usize, pe: &Pe| self.allowed.contains(i) && !tried.contains(&i) && pe.can(call);
+        let mut only = None;
+        for (i, pe) in self.core.pes.iter().enumerate() {
+            if fits(i, pe) {
+                if only.is_some() {
+                    let fitting = self.core.pes.iter().enumerate().filter(|&(i, pe)| fits(i, pe));
+                    return self.choose_among(fitting, call, args);
+                }
+                only = Some((i, pe));
+            }
+        }
+        only
+    }
+
+    /// Asks the policy.
+    fn choose_among<'a>(
+        &self,
+        fitting: impl Iterator<Item = (usize, &'a Pe)>,
+        call: &Call,
+        args: &[Arg<'_>],
+    ) -> Option<(usize, &'a Pe)> {
         let core = &*self.core;
-        let fit = |i: usize, pe: &Pe| self.allowed.contains(i) && !tried.contains(&i) && pe.can(call);
-        let needs_costs = core.policy.needs_costs();
+        let size = work(call, args);
+        let mut pes: SmallVec<[(usize, &Pe); 8]> = SmallVec::new();
         let mut candidates: SmallVec<[Candidate; 8]> = SmallVec::new();
-        for (i, pe) in core.pes.iter().enumerate() {
-            if fit(i, pe) {
-                let cost_ns = if needs_costs { core.costs.estimate(call.kind(), i, size) } else { None };
-                // What it runs now is taken to be like this call.
-                let busy_ns = if needs_costs { pe.running() as f64 * cost_ns.unwrap_or(0.0) } else { 0.0 };
-                candidates.push(Candidate { pe: i, busy_ns, cost_ns });
+        for (i, pe) in fitting {
+            let cost_ns = if core.policy.needs_costs() { core.costs.estimate(call.kind(), i, size) } else { None };
+            // What it runs now is taken to be like this call.
+            let busy_ns = pe.running() as f64 * cost_ns.unwrap_or(0.0);
+            candidates.push(Candidate { pe: i, busy_ns, cost_ns });
+            pes.push((i, pe));
+        }
+        let turn = core.turn.fetch_add(1, Relaxed);
+        pes.get(core.policy.choose(turn, &candidates)).or(pes.first()).copied()
+    }
+
+    /// The call failed on PE `at`: the others that can do it, one after the other.
+    #[cold]
+    fn retry(&self, at: usize, failure: Failure, call: &Call, args: &[Arg<'_>]) -> Result<()> {
+        let mut tried = vec![at];
+        let mut elsewhere = failure.elsewhere;
+        while elsewhere {
+            let Some((at, pe)) = self.choose(call, args, &tried) else { break };
+            self.core.resources.tally.retried();
+            tried.push(at);
+            match self.attempt(at, pe, call, args) {
+                Ok(()) => return Ok(()),
+                Err(next) => elsewhere = next.elsewhere,
             }
         }
-        match candidates.as_slice() {
-            [] => None,
-            [only] => Some(only.pe),
-            several => {
-                let turn = core.turn.fetch_add(1, Relaxed);
-                several.get(core.policy.choose(turn, several)).or(several.first()).map(|c| c.pe)
-            }
-        }
+        // The first reason counts: that a later attempt finds its operand missing is a consequence.
+        Err(failure.error)
     }
 
     #[cold]
@@ -124,34 +143,33 @@ impl Runtime {
         Error::NoPe { call: call.to_string().into(), why: why.collect::<Vec<_>>().join("; ").into() }
     }
 
-    fn attempt(&self, at: usize, pe: &Pe, call: &Call, size: usize, args: &[Arg<'_>]) -> Result<(), Failure> {
+    #[inline]
+    fn attempt(&self, at: usize, pe: &Pe, call: &Call, args: &[Arg<'_>]) -> Result<(), Failure> {
         let roles = call.roles();
-        let operands = || args.iter().zip(roles);
-        let mut located: SmallVec<[Located; INLINE]> = SmallVec::new();
-        for (arg, &role) in operands() {
-            located.push(arg.node.fetch(pe.resource, role, Cause::Input)?);
+        let mut operands: SmallVec<[Operand; INLINE]> = SmallVec::new();
+        // Keeps the operands' blocks on a device until the launch is over; empty, and free, on the host.
+        let mut blocks: Vec<Arc<Block>> = Vec::new();
+        for (arg, &role) in args.iter().zip(roles) {
+            let located = arg.node.fetch(pe.resource, role, Cause::Input)?;
+            if let Some(block) = located.block {
+                blocks.push(block);
+            }
+            // SAFETY: `blocks` (on the host, the datum) holds the bytes beyond the launch; the arguments borrow
+            // their views for as long, those that are written exclusively (`check`).
+            operands.push(unsafe { Operand::new(located.span, role) });
         }
-        for (arg, &role) in operands() {
+        for (arg, &role) in args.iter().zip(roles) {
             arg.node.begin(pe.resource, role);
         }
-        let spans: SmallVec<[Operand; INLINE]> = located
-            .iter()
-            .zip(roles)
-            // SAFETY: `located` holds each block (the datum its host storage) beyond the launch; the arguments
-            // borrow their views for as long, those that are written exclusively (`check_args`).
-            .map(|(l, &role)| unsafe { Operand::new(l.span, role) })
-            .collect();
-        let busy = pe.occupy();
-        let start = self.core.policy.needs_costs().then(Instant::now);
-        let launched = pe.device.launch(pe.unit, call, &spans);
-        if let (Some(start), Ok(())) = (start, &launched) {
-            self.core.costs.record(call.kind(), at, size, start.elapsed().as_nanos() as f64);
-        }
-        drop(busy);
+        let launched = if self.core.policy.needs_costs() {
+            self.launch_timed(at, pe, call, args, &operands)
+        } else {
+            pe.device.launch(pe.unit, call, &operands)
+        };
         if let Err(e) = launched {
-            return Err(self.launch_failed(pe, call, args, e));
+            return Err(launch_failed(pe, call, args, e));
         }
-        for (arg, &role) in operands() {
+        for (arg, &role) in args.iter().zip(roles) {
             if let Err(error) = arg.node.commit(pe.resource, role) {
                 return Err(record(args, roles, error));
             }
@@ -160,12 +178,40 @@ impl Runtime {
         Ok(())
     }
 
-    #[cold]
-    fn launch_failed(&self, pe: &Pe, call: &Call, args: &[Arg<'_>], e: DeviceError) -> Failure {
-        let elsewhere = e.is_retryable();
-        let error = device_error(e, &call.to_string(), pe.name());
-        Failure { elsewhere, ..record(args, call.roles(), error) }
+    /// Launches, and now and then learns what it cost.
+    fn launch_timed(
+        &self,
+        at: usize,
+        pe: &Pe,
+        call: &Call,
+        args: &[Arg<'_>],
+        operands: &[Operand],
+    ) -> Result<(), DeviceError> {
+        let (kind, size) = (call.kind(), work(call, args));
+        let _busy = pe.occupy();
+        if !self.core.costs.is_due(kind, at, size) {
+            return pe.device.launch(pe.unit, call, operands);
+        }
+        let start = Instant::now();
+        pe.device.launch(pe.unit, call, operands)?;
+        self.core.costs.record(kind, at, size, start.elapsed().as_nanos() as f64);
+        Ok(())
     }
+}
+
+fn shapes(args: &[Arg<'_>]) -> SmallVec<[Shape; INLINE]> {
+    args.iter().map(|a| a.shape).collect()
+}
+
+fn work(call: &Call, args: &[Arg<'_>]) -> usize {
+    call.work(&shapes(args))
+}
+
+#[cold]
+fn launch_failed(pe: &Pe, call: &Call, args: &[Arg<'_>], e: DeviceError) -> Failure {
+    let elsewhere = e.is_retryable();
+    let error = device_error(e, &call.to_string(), pe.name());
+    Failure { elsewhere, ..record(args, call.roles(), error) }
 }
 
 /// Notes why what was to be written is missing.

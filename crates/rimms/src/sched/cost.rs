@@ -6,18 +6,24 @@
 //! part of it: what has to move depends on where bytes are, not on the op.
 
 use crate::op::OpKind;
-use parking_lot::RwLock;
-use std::collections::HashMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 const BUCKETS: usize = usize::BITS as usize;
 
 /// A new measurement counts for this much of the mean, so that a slow first call is soon forgotten.
 const WEIGHT: f64 = 0.25;
 
+/// Calls of a size class that are measured before the clock is spared, and from then on one in how many is.
+/// Reading it twice costs more than all the rest of a short call.
+const SETTLED: u32 = 16;
+const SAMPLE: u32 = 16;
+
 /// Means by size class; each holds the size and the nanoseconds as two floats of one word.
-struct Curve([AtomicU64; BUCKETS]);
+struct Curve {
+    means: [AtomicU64; BUCKETS],
+    calls: [AtomicU32; BUCKETS],
+}
 
 fn pack(size: f32, ns: f32) -> u64 {
     u64::from(size.to_bits()) << 32 | u64::from(ns.to_bits())
@@ -30,12 +36,12 @@ fn unpack(word: u64) -> Option<(f64, f64)> {
 
 impl Curve {
     fn new() -> Self {
-        Self([const { AtomicU64::new(0) }; BUCKETS])
+        Self { means: [const { AtomicU64::new(0) }; BUCKETS], calls: [const { AtomicU32::new(0) }; BUCKETS] }
     }
 
     fn record(&self, size: usize, ns: f64) {
         let size = size.max(1);
-        let bucket = &self.0[size.ilog2() as usize];
+        let bucket = &self.means[size.ilog2() as usize];
         // Two threads that record at once: one of the two measurements is lost, which is no harm to a mean.
         let (s, t) = match unpack(bucket.load(Relaxed)) {
             None => (size as f64, ns),
@@ -44,10 +50,18 @@ impl Curve {
         bucket.store(pack(s as f32, t as f32), Relaxed);
     }
 
+    fn is_due(&self, size: usize) -> bool {
+        let calls = &self.calls[size.max(1).ilog2() as usize];
+        // Not exact when two threads count at once, which does not matter.
+        let n = calls.load(Relaxed);
+        calls.store(n.wrapping_add(1), Relaxed);
+        n < SETTLED || n.is_multiple_of(SAMPLE)
+    }
+
     fn estimate(&self, size: usize) -> Option<f64> {
         let size = size.max(1);
         let at = size.ilog2() as usize;
-        let known = |i: usize| unpack(self.0[i].load(Relaxed));
+        let known = |i: usize| unpack(self.means[i].load(Relaxed));
         let size = size as f64;
         let (mut below, mut above) = (None, None);
         for i in (0..=at).rev() {
@@ -70,42 +84,73 @@ impl Curve {
     }
 }
 
+/// Curves by a number without a bound, in chunks that double and never move: readers take no lock.
+struct Curves([OnceLock<Box<[OnceLock<Box<Curve>>]>>; BUCKETS]);
+
+impl Curves {
+    fn new() -> Self {
+        Self([const { OnceLock::new() }; BUCKETS])
+    }
+
+    /// Chunk k holds the 2^k numbers from 2^k − 1 on.
+    fn place(number: usize) -> (usize, usize) {
+        let n = number.saturating_add(1);
+        let chunk = n.ilog2() as usize;
+        (chunk, n - (1 << chunk))
+    }
+
+    fn get(&self, number: usize) -> Option<&Curve> {
+        let (chunk, at) = Self::place(number);
+        self.0[chunk].get()?[at].get().map(|c| &**c)
+    }
+
+    fn get_or_make(&self, number: usize) -> &Curve {
+        let (chunk, at) = Self::place(number);
+        let slots = self.0[chunk].get_or_init(|| (0..1_usize << chunk).map(|_| OnceLock::new()).collect());
+        slots[at].get_or_init(|| Box::new(Curve::new()))
+    }
+}
+
 /// The measured costs of one runtime.
 ///
 /// ```
 /// use rimms::{op::OpKind, sched::Costs};
-/// let costs = Costs::new();
+/// let costs = Costs::new(2); // PEs
 /// assert_eq!(costs.estimate(OpKind::Fft, 0, 1024), None);
 /// costs.record(OpKind::Fft, 0, 1024, 800.0);
 /// costs.record(OpKind::Fft, 0, 2048, 1600.0);
 /// let between = costs.estimate(OpKind::Fft, 0, 1536).unwrap();
 /// assert!((between - 1200.0).abs() < 1.0);
 /// ```
-#[derive(Default)]
-pub struct Costs(RwLock<HashMap<(OpKind, usize), Arc<Curve>>>);
+pub struct Costs(Box<[Curves]>);
 
 impl Costs {
-    /// Nothing measured yet.
-    pub fn new() -> Self {
-        Self::default()
+    /// Nothing measured yet on any of `pes` PEs.
+    pub fn new(pes: usize) -> Self {
+        Self((0..pes).map(|_| Curves::new()).collect())
+    }
+
+    /// Is the next call of this kind and size to be measured? The first ones are, then one in sixteen. Counts the call.
+    #[inline]
+    pub fn is_due(&self, kind: OpKind, pe: usize, size: usize) -> bool {
+        self.0.get(pe).is_some_and(|curves| curves.get_or_make(kind.index()).is_due(size))
     }
 
     /// A call of this kind and size took `ns` nanoseconds on PE `pe`.
     pub fn record(&self, kind: OpKind, pe: usize, size: usize, ns: f64) {
-        let known = self.0.read().get(&(kind, pe)).cloned();
-        let curve =
-            known.unwrap_or_else(|| self.0.write().entry((kind, pe)).or_insert_with(|| Arc::new(Curve::new())).clone());
-        curve.record(size, ns);
+        if let Some(curves) = self.0.get(pe) {
+            curves.get_or_make(kind.index()).record(size, ns);
+        }
     }
 
     /// What a call of this kind and size is expected to take on PE `pe`, in nanoseconds.
     pub fn estimate(&self, kind: OpKind, pe: usize, size: usize) -> Option<f64> {
-        self.0.read().get(&(kind, pe))?.estimate(size)
+        self.0.get(pe)?.get(kind.index())?.estimate(size)
     }
 }
 
 impl std::fmt::Debug for Costs {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Costs({} curves)", self.0.read().len())
+        write!(f, "Costs({} PEs)", self.0.len())
     }
 }

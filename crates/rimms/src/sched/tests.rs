@@ -23,7 +23,7 @@ fn eft_weighs_waiting_against_cost() {
 
 #[test]
 fn costs_are_functions_of_size_per_op_and_pe() {
-    let costs = Costs::new();
+    let costs = Costs::new(2);
     costs.record(OpKind::Fft, 0, 64, 100.0);
     costs.record(OpKind::Fft, 0, 4096, 10_000.0);
     costs.record(OpKind::Fft, 1, 64, 5.0);

@@ -112,6 +112,10 @@ impl Device for Faulty {
     fn download(&self, from: &Span, to: &mut HostTarget<'_>) -> Result<(), DeviceError> {
         let n = self.done.load(Relaxed);
         if self.plan.fault(n) == Some(Fault::CutOff) {
+            // What a failed transfer leaves is undefined: the rest is made to show it.
+            for i in 0..to.rows().rows {
+                to.row(i).fill(0xee);
+            }
             let from = half(from);
             let _ = self.inner.download(&from, &mut to.first(from.rows));
         }

@@ -22,7 +22,7 @@ use super::{
 use crate::error::{Error, Result};
 use crate::op::{Call, OpKind, SampleType, Target};
 use memory::SimMemory;
-use rimms_heap::HeapKind;
+pub use rimms_heap::HeapKind;
 use std::any::Any;
 
 /// Bytes of the paper's DMA buffers: 1 MiB an accelerator type.

@@ -1,0 +1,154 @@
+//! `rimms bench overhead`: the runtime's own costs, each beside its target.
+
+use super::subject::{SUBJECTS, Subject};
+use super::{bytes, single_step};
+use crate::output::{self, Failure};
+use anyhow::Result;
+use comfy_table::Table;
+use serde::Serialize;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+/// One line of the report.
+#[derive(Serialize)]
+struct Line {
+    operation: &'static str,
+    /// What was taken off, where something was.
+    above: Option<&'static str>,
+    ns: Option<f64>,
+    target_ns: Option<f64>,
+    cycles: Option<f64>,
+    target_cycles: Option<f64>,
+    instructions: Option<f64>,
+    target_instructions: Option<f64>,
+    bytes: Option<f64>,
+    target_bytes: Option<f64>,
+}
+
+/// Time a measurement may take; several rounds of it, of which the fastest counts.
+const ROUND: Duration = Duration::from_millis(4);
+const ROUNDS: usize = 60;
+
+/// Measures everything and prints it.
+pub(super) fn run(json: bool) -> Result<String, Failure> {
+    let cycle = cycle_ns();
+    let mut lines: Vec<Line> = Vec::new();
+    for subject in SUBJECTS {
+        let off = subject.above.and_then(|id| SUBJECTS.iter().position(|s| s.id == id)).and_then(|i| lines.get(i));
+        let (off_ns, off_instructions) =
+            off.map_or((0.0, 0.0), |l| (l.ns.unwrap_or(0.0), l.instructions.unwrap_or(0.0)));
+        let ns = time(subject)? - off_ns;
+        let is_check = subject.id.starts_with("check");
+        lines.push(Line {
+            operation: subject.what,
+            above: subject.above,
+            ns: Some(ns),
+            target_ns: subject.target_ns,
+            cycles: is_check.then_some(ns / cycle),
+            target_cycles: is_check.then_some(if subject.id == "check-l1" { 1.0 } else { 2.0 }),
+            instructions: single_step::instructions(subject).map(|i| i - off_instructions),
+            target_instructions: subject.target_instructions,
+            bytes: None,
+            target_bytes: None,
+        });
+    }
+    lines.push(of_bytes("bookkeeping of a datum", bytes::per_datum()?, 256.0));
+    lines.push(of_bytes("bookkeeping of a leaf", bytes::per_leaf()?, 64.0));
+    if json {
+        return output::json(&lines);
+    }
+    Ok(format!(
+        "{}\nns: fastest of {ROUNDS} rounds. cycles: of the clock that a dependent addition takes one of ({cycle:.3} ns here).\n\
+         instructions: counted one by one in a traced child{}.\n",
+        table(&lines),
+        if lines.iter().all(|l| l.instructions.is_none()) { " (not possible on this machine)" } else { "" }
+    ))
+}
+
+fn of_bytes(operation: &'static str, bytes: Option<f64>, target: f64) -> Line {
+    Line {
+        operation,
+        above: None,
+        ns: None,
+        target_ns: None,
+        cycles: None,
+        target_cycles: None,
+        instructions: None,
+        target_instructions: None,
+        bytes,
+        target_bytes: Some(target),
+    }
+}
+
+/// Nanoseconds of one operation: the fastest of many rounds.
+fn time(subject: &Subject) -> Result<f64> {
+    let mut run = (subject.prepare)()?;
+    let mut times = 1_u32;
+    // As many runs a round as fill it.
+    while round(&mut run, times) < ROUND && times < 1 << 28 {
+        times *= 2;
+    }
+    let fastest = (0..ROUNDS).map(|_| round(&mut run, times)).min().unwrap_or_default();
+    Ok(fastest.as_nanos() as f64 / f64::from(times) / f64::from(subject.per_run))
+}
+
+fn round(run: &mut dyn FnMut(), times: u32) -> Duration {
+    let start = Instant::now();
+    for _ in 0..times {
+        run();
+    }
+    start.elapsed()
+}
+
+/// Nanoseconds of a cycle: a chain of additions, each of which waits for the one before.
+fn cycle_ns() -> f64 {
+    const CHAIN: u64 = 1 << 20;
+    let chain = || {
+        let start = Instant::now();
+        let mut x = black_box(1_u64);
+        let step = black_box(3_u64);
+        for _ in 0..CHAIN / 8 {
+            // Opaque to the compiler, so that the chain is not computed in advance; eight a turn hide the loop itself.
+            for _ in 0..8 {
+                x = x.wrapping_add(step) ^ step;
+            }
+            x = black_box(x);
+        }
+        black_box(x);
+        start.elapsed().as_nanos() as f64
+    };
+    // An addition and an exclusive-or: two cycles a step.
+    (0..20).map(|_| chain()).fold(f64::INFINITY, f64::min) / (2 * CHAIN) as f64
+}
+
+fn table(lines: &[Line]) -> Table {
+    let mut table = output::table(["operation", "measured", "target", "", "instructions", "target", ""]);
+    for l in lines {
+        let met = |found: Option<f64>, target: Option<f64>| match (found, target) {
+            (Some(f), Some(t)) => {
+                if f <= t {
+                    "met"
+                } else {
+                    "missed"
+                }
+            }
+            _ => "",
+        };
+        let show = |value: Option<f64>, unit: &str| value.map_or(String::new(), |v| format!("{v:.1}{unit}"));
+        let (found, target, unit) = match (l.bytes.or(l.target_bytes), l.cycles) {
+            (Some(_), _) => (l.bytes, l.target_bytes, " B"),
+            (None, Some(_)) => (l.cycles, l.target_cycles, " cycles"),
+            _ => (l.ns, l.target_ns, " ns"),
+        };
+        table.add_row([
+            l.operation.to_string(),
+            show(found, unit),
+            show(target, unit),
+            met(found, target).into(),
+            show(l.instructions, ""),
+            show(l.target_instructions, ""),
+            met(l.instructions, l.target_instructions).into(),
+        ]);
+    }
+    table
+}

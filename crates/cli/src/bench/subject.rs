@@ -1,0 +1,185 @@
+//! What is measured. Each subject is prepared once and then run any number of times.
+
+use anyhow::{Context, Result};
+use rimms::op::UserOp;
+use rimms::{Complex32, HeteData, ResourceId, Runtime, arg, arg_mut, sched};
+use std::hint::black_box;
+
+/// An operation, ready to run.
+pub(super) type Prepared = Box<dyn FnMut()>;
+
+/// An operation to measure.
+pub(super) struct Subject {
+    /// Its name on the command line of the counting child.
+    pub(super) id: &'static str,
+    /// What a person reads.
+    pub(super) what: &'static str,
+    /// How many operations one run of the closure is.
+    pub(super) per_run: u32,
+    /// Whose cost is not the runtime's own, and is taken off.
+    pub(super) above: Option<&'static str>,
+    /// Nanoseconds to reach.
+    pub(super) target_ns: Option<f64>,
+    /// Instructions to reach.
+    pub(super) target_instructions: Option<f64>,
+    pub(super) prepare: fn() -> Result<Prepared>,
+}
+
+/// Elements of the data that are made and freed: 8 KiB.
+const LEN: usize = 1024;
+const BYTES: usize = LEN * size_of::<Complex32>();
+/// Leaves that fit the first-level cache, and that fit only the second.
+const L1_LEAVES: usize = 256;
+const L2_LEAVES: usize = 8192;
+
+pub(super) const SUBJECTS: &[Subject] = &[
+    Subject {
+        id: "walk-l1",
+        what: "walking over leaves (in L1)",
+        per_run: L1_LEAVES as u32,
+        above: None,
+        target_ns: None,
+        target_instructions: None,
+        prepare: || walk(L1_LEAVES),
+    },
+    Subject {
+        id: "walk-l2",
+        what: "walking over leaves (in L2)",
+        per_run: L2_LEAVES as u32,
+        above: None,
+        target_ns: None,
+        target_instructions: None,
+        prepare: || walk(L2_LEAVES),
+    },
+    Subject {
+        id: "check-l1",
+        what: "is it valid here? (state in L1), above the walk",
+        per_run: L1_LEAVES as u32,
+        above: Some("walk-l1"),
+        target_ns: None,
+        target_instructions: Some(15.0),
+        prepare: || checks(L1_LEAVES),
+    },
+    Subject {
+        id: "check-l2",
+        what: "is it valid here? (state in L2), above the walk",
+        per_run: L2_LEAVES as u32,
+        above: Some("walk-l2"),
+        target_ns: None,
+        target_instructions: Some(15.0),
+        prepare: || checks(L2_LEAVES),
+    },
+    Subject {
+        id: "call",
+        what: "blocking empty call, 2 data, calling thread",
+        per_run: 1,
+        above: None,
+        target_ns: Some(60.0),
+        target_instructions: Some(450.0),
+        prepare: || empty_call("round-robin"),
+    },
+    Subject {
+        id: "call-timed",
+        what: "the same under eft, which measures its calls",
+        per_run: 1,
+        above: None,
+        target_ns: Some(100.0),
+        target_instructions: None,
+        prepare: || empty_call("eft"),
+    },
+    Subject {
+        id: "malloc",
+        what: "malloc + free of 8 KiB",
+        per_run: 1,
+        above: None,
+        target_ns: None,
+        target_instructions: None,
+        prepare: || {
+            Ok(Box::new(|| {
+                drop(black_box(Vec::<u8>::with_capacity(black_box(BYTES))));
+            }))
+        },
+    },
+    Subject {
+        id: "create",
+        what: "create + free a datum of 8 KiB, above malloc + free",
+        per_run: 1,
+        above: Some("malloc"),
+        target_ns: Some(40.0),
+        target_instructions: None,
+        prepare: || {
+            let rt = runtime("round-robin")?;
+            Ok(Box::new(move || {
+                let _ = black_box(rt.alloc::<Complex32>(black_box(LEN)));
+            }))
+        },
+    },
+    Subject {
+        id: "fragments",
+        what: "128 fragments, made and undone",
+        per_run: 1,
+        above: None,
+        target_ns: Some(600.0),
+        target_instructions: None,
+        prepare: || {
+            let rt = runtime("round-robin")?;
+            let mut x = rt.alloc::<Complex32>(128 * 128)?;
+            Ok(Box::new(move || {
+                let done = x.fragment(black_box(128)).and_then(|()| x.join());
+                let _ = black_box(done);
+            }))
+        },
+    },
+];
+
+/// The subject of this name.
+pub(super) fn by_id(id: &str) -> Result<&'static Subject> {
+    SUBJECTS.iter().find(|s| s.id == id).with_context(|| format!("nothing is measured under the name `{id}`"))
+}
+
+fn runtime(policy: &str) -> Result<Runtime> {
+    Ok(Runtime::builder().cpus(1).policy(sched::by_name(policy)?).build()?)
+}
+
+/// A datum of this many leaves, all valid on the host.
+pub(super) fn leaves(rt: &Runtime, n: usize) -> Result<HeteData<f32>> {
+    let mut x = rt.alloc::<f32>(n)?;
+    x.overwrite()?.fill(1.0)?;
+    x.fragment(n)?;
+    Ok(x)
+}
+
+/// The loop of `checks` with a test of the leaf's address in place of its state.
+fn walk(n: usize) -> Result<Prepared> {
+    let rt = runtime("round-robin")?;
+    let x = leaves(&rt, n)?;
+    Ok(Box::new(move || {
+        let bit = black_box(64);
+        let odd = x.fragments().filter(|leaf| std::ptr::from_ref(*leaf).addr() & bit != 0).count();
+        black_box(odd);
+    }))
+}
+
+/// The boundary check of one input after the other, each of another leaf.
+fn checks(n: usize) -> Result<Prepared> {
+    let rt = runtime("round-robin")?;
+    let x = leaves(&rt, n)?;
+    Ok(Box::new(move || {
+        let here = black_box(ResourceId::HOST);
+        let valid = x.fragments().filter(|leaf| leaf.is_valid_on(here)).count();
+        black_box(valid);
+    }))
+}
+
+/// A call that does nothing, with one In and one InOut operand: what is left is the runtime.
+fn empty_call(policy: &str) -> Result<Prepared> {
+    let rt = runtime(policy)?;
+    let call = UserOp::builder("nothing").input::<f32>().inout::<f32>().on_cpu(|_| Ok(())).build()?.call();
+    let (mut x, mut y) = (rt.alloc::<f32>(64)?, rt.alloc::<f32>(64)?);
+    x.overwrite()?.fill(1.0)?;
+    y.overwrite()?.fill(1.0)?;
+    Ok(Box::new(move || {
+        let done = rt.call(black_box(&call), &mut [arg(&x), arg_mut(&mut y)]);
+        let _ = black_box(done);
+    }))
+}
