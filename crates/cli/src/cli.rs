@@ -38,7 +38,13 @@ pub(crate) enum Benchmark {
         #[arg(long)]
         json: bool,
     },
-    /// The part that `overhead` runs in a traced child to count instructions
+    /// Instructions of one operation that `overhead` measures
+    #[command(hide = true)]
+    Instructions {
+        /// Which, such as check-l1 or call
+        subject: String,
+    },
+    /// The part that is run in a traced child to count instructions
     #[command(hide = true)]
     Count {
         /// What to run

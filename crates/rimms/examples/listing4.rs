@@ -11,6 +11,7 @@ use rimms::{Complex32, Result, Runtime};
 const M: usize = 128;
 const N: usize = 1024;
 
+/// Runs the example; its assertions are the test.
 pub fn main() -> Result<()> {
     // A simulated FFT accelerator with a 4 MiB DMA buffer, beside the CPU.
     let rt = Runtime::builder().device(Sim::fft("fft0", 4 << 20, Default::default())?).build()?;

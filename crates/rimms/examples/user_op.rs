@@ -26,6 +26,7 @@ fn detect(k: &mut KernelArgs<'_>) -> Result<(), KernelError> {
     Ok(())
 }
 
+/// Runs the example; its assertions are the test.
 pub fn main() -> Result<()> {
     let detector = UserOp::builder("detect")
         .input::<Complex32>()

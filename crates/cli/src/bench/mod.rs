@@ -21,6 +21,10 @@ use crate::output::Failure;
 pub(crate) fn run(which: &Benchmark) -> Result<String, Failure> {
     match which {
         Benchmark::Overhead { json } => overhead::run(*json),
+        Benchmark::Instructions { subject } => {
+            let counted = single_step::instructions(subject::by_id(subject)?);
+            Ok(counted.map_or("not countable on this machine\n".into(), |n| format!("{n}\n")))
+        }
         Benchmark::Count { subject, times } => single_step::child(subject, *times),
     }
 }

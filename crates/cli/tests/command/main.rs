@@ -1,6 +1,7 @@
 //! The command as its users meet it: the built binary, its exit codes, stdout and stderr.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod bench;
 mod errors;
 mod json;
 mod output;

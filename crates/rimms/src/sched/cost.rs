@@ -85,7 +85,9 @@ impl Curve {
 }
 
 /// Curves by a number without a bound, in chunks that double and never move: readers take no lock.
-struct Curves([OnceLock<Box<[OnceLock<Box<Curve>>]>>; BUCKETS]);
+struct Curves([OnceLock<Chunk>; BUCKETS]);
+
+type Chunk = Box<[OnceLock<Box<Curve>>]>;
 
 impl Curves {
     fn new() -> Self {
