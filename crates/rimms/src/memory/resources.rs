@@ -1,7 +1,7 @@
 //! The resources of one runtime, their devices and counters: what every datum needs to know.
 
 use crate::coherence::{MemoryMode, ResourceId};
-use crate::device::{Device, DeviceError, DeviceErrorKind};
+use crate::device::{Device, DeviceError, DeviceErrorKind, Usage};
 use crate::error::Error;
 use crate::trace::Tally;
 use parking_lot::Mutex;
@@ -12,7 +12,7 @@ pub(crate) struct Resources {
     pub(crate) mode: MemoryMode,
     pub(crate) tally: Tally,
     devices: Vec<Arc<dyn Device>>,
-    /// Blocks whose release failed; tried again before the next allocation.
+    /// Blocks whose release failed; tried again before the next allocation, and when somebody looks.
     unfreed: Mutex<Vec<(ResourceId, u64)>>,
 }
 
@@ -22,8 +22,8 @@ impl Resources {
         Self { mode, tally: Tally::new(devices.len(), pes), devices, unfreed: Mutex::new(Vec::new()) }
     }
 
-    pub(crate) fn devices(&self) -> &[Arc<dyn Device>] {
-        &self.devices
+    pub(crate) fn len(&self) -> usize {
+        self.devices.len()
     }
 
     pub(crate) fn ids(&self) -> impl Iterator<Item = ResourceId> {
@@ -34,6 +34,12 @@ impl Resources {
     #[inline]
     pub(crate) fn device(&self, r: ResourceId) -> &Arc<dyn Device> {
         &self.devices[r.index()]
+    }
+
+    /// How full a resource's memory is, once what could not be released before was tried again.
+    pub(crate) fn usage(&self, r: ResourceId) -> Option<Usage> {
+        self.release_unfreed();
+        self.devices.get(r.index()).map(|d| d.usage())
     }
 
     fn release(&self, r: ResourceId, address: u64) {

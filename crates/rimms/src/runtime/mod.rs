@@ -125,9 +125,8 @@ impl Runtime {
     /// # Errors
     /// [`Error::Index`] for a resource this runtime does not have.
     pub fn usage(&self, resource: ResourceId) -> Result<Usage> {
-        let devices = self.core.resources.devices();
-        let (index, len) = (resource.index(), devices.len());
-        devices.get(index).map(|d| d.usage()).ok_or(Error::Index { index, len })
+        let resources = &self.core.resources;
+        resources.usage(resource).ok_or(Error::Index { index: resource.index(), len: resources.len() })
     }
 
     /// What was copied and called so far, by all handles.
