@@ -37,6 +37,9 @@ pub(crate) enum Benchmark {
         /// One JSON object on stdout
         #[arg(long)]
         json: bool,
+        /// Few and short rounds, to see that it works; its times mean little
+        #[arg(long, hide = true)]
+        quick: bool,
     },
     /// Instructions of one operation that `overhead` measures
     #[command(hide = true)]
@@ -81,7 +84,7 @@ pub(crate) struct RunArgs {
     pub(crate) input: Option<PathBuf>,
 
     /// Pulses x samples (pulse-doppler); by default the recording's own, or 128x64
-    #[arg(long, value_name = "RxC")]
+    #[arg(long, value_name = "RxC", allow_hyphen_values = true)]
     pub(crate) shape: Option<Shape>,
 
     /// Pulse-repetition interval (pulse-doppler); by default the recording's own, or 1.27e-4
@@ -89,7 +92,7 @@ pub(crate) struct RunArgs {
     pub(crate) pri: Option<f64>,
 
     /// Samples (2fft) [default: 1024]
-    #[arg(long, value_name = "N", value_parser = count)]
+    #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     pub(crate) points: Option<NonZeroUsize>,
 
     /// PEs to use, by name (cpu0) or kind (cpu); all by default
@@ -104,8 +107,9 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "MODE", default_value_t)]
     pub(crate) memory: MemoryMode,
 
-    /// How PEs are chosen: round-robin or eft
-    #[arg(long, value_name = "NAME", default_value = "eft")]
+    /// How PEs are chosen: round-robin, or eft (earliest finish), whose choices depend on measured times, so that the
+    /// run and its reference run may be placed differently
+    #[arg(long, value_name = "NAME", default_value = "round-robin")]
     pub(crate) policy: String,
 
     /// The marking system of simulated devices: bitset, bitset:BLOCK, next-fit or two-level
@@ -117,7 +121,7 @@ pub(crate) struct RunArgs {
     pub(crate) alloc: Alloc,
 
     /// Memory of each simulated device, such as 4096, 8KiB, 2MiB
-    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, allow_hyphen_values = true)]
     pub(crate) device_memory: Option<u64>,
 
     /// One call a row and host code between (paper), or whole matrices (best)
@@ -129,7 +133,7 @@ pub(crate) struct RunArgs {
     pub(crate) conj: Option<Conj>,
 
     /// How often to run the Computation
-    #[arg(long, value_name = "N", value_parser = count, default_value = "1")]
+    #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true, default_value = "1")]
     pub(crate) repeat: NonZeroUsize,
 
     /// One JSON object on stdout
@@ -148,11 +152,11 @@ pub(crate) struct SceneArgs {
     pub(crate) noise: f64,
 
     /// Seed of the noise
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 1)]
     pub(crate) seed: u64,
 
     /// Pulses x samples
-    #[arg(long, value_name = "RxC", default_value_t = Shape::STANDARD)]
+    #[arg(long, value_name = "RxC", allow_hyphen_values = true, default_value_t = Shape::STANDARD)]
     pub(crate) shape: Shape,
 
     /// Pulse-repetition interval

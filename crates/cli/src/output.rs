@@ -108,8 +108,8 @@ pub(crate) fn clap(found: &clap::Error) -> ExitCode {
 }
 
 fn error(text: &str) {
-    // A message is one line, whatever the names in it.
-    let line = text.replace(['\n', '\r'], " ");
+    // A message is one line and moves no cursor, whatever the names in it.
+    let line = text.replace(char::is_control, " ");
     let _ = writeln!(io::stderr(), "error: {line}");
 }
 

@@ -20,7 +20,7 @@ use crate::output::Failure;
 /// Runs the benchmark asked for.
 pub(crate) fn run(which: &Benchmark) -> Result<String, Failure> {
     match which {
-        Benchmark::Overhead { json } => overhead::run(*json),
+        Benchmark::Overhead { json, quick } => overhead::run(*json, *quick),
         Benchmark::Instructions { subject } => {
             let counted = single_step::instructions(subject::by_id(subject)?);
             Ok(counted.map_or("not countable on this machine\n".into(), |n| format!("{n}\n")))

@@ -9,11 +9,18 @@ use serde::Serialize;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
+/// The keys of `--json`, described in `docs/json.md`.
+#[derive(Serialize)]
+struct Listing {
+    cycle_ns: f64,
+    operations: Vec<Line>,
+}
+
 /// One line of the report.
 #[derive(Serialize)]
 struct Line {
     operation: &'static str,
-    /// What was taken off, where something was.
+    /// The operation whose cost was taken off, where one was.
     above: Option<&'static str>,
     ns: Option<f64>,
     target_ns: Option<f64>,
@@ -25,23 +32,29 @@ struct Line {
     target_bytes: Option<f64>,
 }
 
-/// Time a measurement may take; several rounds of it, of which the fastest counts.
-const ROUND: Duration = Duration::from_millis(4);
-const ROUNDS: usize = 60;
+/// How long an operation is measured: rounds, of which the fastest counts.
+struct Effort {
+    round: Duration,
+    rounds: usize,
+}
+
+const FULL: Effort = Effort { round: Duration::from_millis(4), rounds: 60 };
+const QUICK: Effort = Effort { round: Duration::from_millis(1), rounds: 3 };
 
 /// Measures everything and prints it.
-pub(super) fn run(json: bool) -> Result<String, Failure> {
+pub(super) fn run(json: bool, quick: bool) -> Result<String, Failure> {
+    let effort = if quick { QUICK } else { FULL };
     let cycle = cycle_ns();
     let mut lines: Vec<Line> = Vec::new();
     for subject in SUBJECTS {
         let off = subject.above.and_then(|id| SUBJECTS.iter().position(|s| s.id == id)).and_then(|i| lines.get(i));
         let (off_ns, off_instructions) =
             off.map_or((0.0, 0.0), |l| (l.ns.unwrap_or(0.0), l.instructions.unwrap_or(0.0)));
-        let ns = time(subject)? - off_ns;
+        let ns = time(subject, &effort)? - off_ns;
         let is_check = subject.id.starts_with("check");
         lines.push(Line {
             operation: subject.what,
-            above: subject.above,
+            above: off.map(|l| l.operation),
             ns: Some(ns),
             target_ns: subject.target_ns,
             cycles: is_check.then_some(ns / cycle),
@@ -55,12 +68,13 @@ pub(super) fn run(json: bool) -> Result<String, Failure> {
     lines.push(of_bytes("bookkeeping of a datum", bytes::per_datum()?, 256.0));
     lines.push(of_bytes("bookkeeping of a leaf", bytes::per_leaf()?, 64.0));
     if json {
-        return output::json(&lines);
+        return output::json(&Listing { cycle_ns: cycle, operations: lines });
     }
     Ok(format!(
-        "{}\nns: fastest of {ROUNDS} rounds. cycles: of the clock that a dependent addition takes one of ({cycle:.3} ns here).\n\
+        "{}\nns: fastest of {} rounds. cycles: of the clock that a dependent addition takes one of ({cycle:.3} ns here).\n\
          instructions: counted one by one in a traced child{}.\n",
         table(&lines),
+        effort.rounds,
         if lines.iter().all(|l| l.instructions.is_none()) { " (not possible on this machine)" } else { "" }
     ))
 }
@@ -81,14 +95,14 @@ fn of_bytes(operation: &'static str, bytes: Option<f64>, target: f64) -> Line {
 }
 
 /// Nanoseconds of one operation: the fastest of many rounds.
-fn time(subject: &Subject) -> Result<f64> {
+fn time(subject: &Subject, effort: &Effort) -> Result<f64> {
     let mut run = (subject.prepare)()?;
     let mut times = 1_u32;
     // As many runs a round as fill it.
-    while round(&mut run, times) < ROUND && times < 1 << 28 {
+    while round(&mut run, times) < effort.round && times < 1 << 28 {
         times *= 2;
     }
-    let fastest = (0..ROUNDS).map(|_| round(&mut run, times)).min().unwrap_or_default();
+    let fastest = (0..effort.rounds).map(|_| round(&mut run, times)).min().unwrap_or_default();
     Ok(fastest.as_nanos() as f64 / f64::from(times) / f64::from(subject.per_run))
 }
 

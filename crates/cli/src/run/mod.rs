@@ -9,7 +9,7 @@ mod text;
 use std::num::NonZeroUsize;
 
 use rimms::{Complex32, MemoryMode, Runtime, sched};
-use rimms_radar::apps::{Placement, pulse_doppler, two_fft};
+use rimms_radar::apps::{Alloc, Placement, Style, pulse_doppler, two_fft};
 use rimms_radar::scene::Scene;
 use rimms_radar::{Detection, Geometry, Recording, Shape, geometry, input};
 
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<String, Failure> {
     if args.json { output::json(&report) } else { Ok(text::of(&report, &task.input(), task.truth())) }
 }
 
-/// Options of the other application are mistakes, not silently ignored.
+/// Options of the other application, or of the other style, are mistakes, not silently ignored.
 fn refuse_what_does_not_apply(args: &RunArgs) -> Result<(), Failure> {
     let (app, others): (_, &[(&str, bool)]) = match args.app {
         App::TwoFft => (
@@ -65,6 +65,10 @@ fn refuse_what_does_not_apply(args: &RunArgs) -> Result<(), Failure> {
     };
     match others.iter().find(|(_, given)| *given) {
         Some((option, _)) => Err(Failure::Usage(format!("{option} does not apply to {app}"))),
+        None if args.style == Style::Best && args.alloc == Alloc::Each => {
+            let why = "--alloc each does not apply to --style best: it works on whole matrices, and has no rows";
+            Err(Failure::Usage(why.to_owned()))
+        }
         None => Ok(()),
     }
 }

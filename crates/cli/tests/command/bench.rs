@@ -1,6 +1,20 @@
 //! `rimms bench`: exact counts are tests, times are not.
 
-use crate::rimms;
+use crate::json::assert_keys;
+use crate::{json, rimms};
+
+const OPERATION: &[&str] = &[
+    "operation",
+    "above",
+    "ns",
+    "target_ns",
+    "cycles",
+    "target_cycles",
+    "instructions",
+    "target_instructions",
+    "bytes",
+    "target_bytes",
+];
 
 /// Instructions of one operation; `None` where this machine does not let a child be traced.
 fn instructions(subject: &str) -> Option<f64> {
@@ -25,4 +39,23 @@ fn an_unknown_subject_is_refused() {
     let out = rimms(["bench", "instructions", "everything"]);
     assert_eq!((out.code, out.stdout.as_str()), (Some(1), ""));
     assert!(out.stderr.contains("`everything`"), "{}", out.stderr);
+}
+
+#[test]
+fn overhead_says_what_docs_json_says() {
+    let report = json(&["bench", "overhead", "--json", "--quick"]);
+    assert_keys(&report, &["cycle_ns", "operations"]);
+    assert!(report["cycle_ns"].as_f64().unwrap() > 0.0);
+    let operations = report["operations"].as_array().unwrap();
+    let names: Vec<&str> = operations.iter().map(|line| line["operation"].as_str().unwrap()).collect();
+    for line in operations {
+        assert_keys(line, OPERATION);
+        let measured = ["ns", "bytes"].iter().filter(|key| line[**key].is_f64()).count();
+        let allocator_is_silent = line["target_bytes"].is_f64() && line["bytes"].is_null();
+        assert!(measured == 1 || allocator_is_silent, "{line}");
+        assert!(line["above"].as_str().is_none_or(|other| names.contains(&other)), "{line}");
+    }
+    for wanted in ["empty call", "create + free", "128 fragments", "bookkeeping of a datum", "bookkeeping of a leaf"] {
+        assert!(names.iter().any(|name| name.contains(wanted)), "{wanted}: {names:?}");
+    }
 }

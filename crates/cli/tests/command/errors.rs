@@ -25,6 +25,7 @@ fn arguments() {
         ("run pulse-doppler --shape 0x64", &["--shape", "0x64", "at least 1"]),
         ("run pulse-doppler --shape 128x0", &["--shape", "128x0"]),
         ("run pulse-doppler --shape 1x64", &["1x64", "at least 2"]),
+        ("run pulse-doppler --shape -1x4", &["--shape", "-1x4"]),
         ("run pulse-doppler --shape 128", &["--shape", "128", "ROWSxCOLUMNS"]),
         ("run pulse-doppler --shape 99999999999999999999x2", &["--shape", "addressed"]),
         ("run pulse-doppler --shape 4294967296x4294967296", &["--shape", "addressed"]),
@@ -40,7 +41,9 @@ fn arguments() {
         ("run 2fft --points 0", &["--points", "at least 1"]),
         ("run 2fft --points 99999999999999999999", &["--points", "whole number"]),
         ("run 2fft --repeat 0", &["--repeat", "at least 1"]),
-        ("run 2fft --repeat -1", &["-1"]),
+        ("run 2fft --repeat -1", &["--repeat", "-1", "at least 1"]),
+        ("run 2fft --points -1", &["--points", "-1", "at least 1"]),
+        ("run 2fft --points --json", &["--points"]),
         ("run 2fft --on gpu", &["--on", "gpu", "cpu0", "acc0", "fft0", "zip0"]),
         ("run 2fft --on cpu99999", &["--on", "cpu99999"]),
         ("run 2fft --on cpu,", &["--on", "``"]),
@@ -58,14 +61,19 @@ fn arguments() {
         ("run 2fft --heap next-fit:8", &["--heap", "next-fit"]),
         ("run 2fft --alloc some", &["--alloc", "some", "each or fragment"]),
         ("run 2fft --style ugly", &["--style", "ugly", "paper or best"]),
+        ("run 2fft --style best --alloc each", &["--alloc each", "--style best"]),
+        ("run pulse-doppler --style best --alloc each", &["--alloc each", "--style best"]),
         ("run pulse-doppler --conj nobody", &["--conj", "nobody", "host or device"]),
         ("run 2fft --device-memory 2MB", &["--device-memory", "MB", "KiB"]),
+        ("run 2fft --device-memory -1", &["--device-memory", "-1"]),
+        ("run 2fft --device-memory -1KiB", &["--device-memory", "-1KiB"]),
         ("run 2fft --device-memory 0", &["--device-memory", "acc0"]),
         ("run 2fft --device-memory 99999TiB", &["--device-memory", "acc0"]),
         ("scene", &["--output"]),
         ("scene -o x --noise -1", &["noise `-1`"]),
         ("scene -o x --noise inf", &["noise `inf`"]),
-        ("scene -o x --seed -1", &["-1"]),
+        ("scene -o x --seed -1", &["--seed", "-1"]),
+        ("scene -o x --shape -1x4", &["--shape", "-1x4"]),
         ("scene -o x --shape 1x1", &["1x1"]),
         ("scene -o x --targets 1", &["target `1`", "delay:doppler:amplitude"]),
         ("scene -o x --targets -1e-5:0:1", &["target", "delay from 0"]),
@@ -76,6 +84,19 @@ fn arguments() {
         let args: Vec<&str> = line.split_whitespace().collect();
         assert_error(&args, 2, parts);
         assert!(!Path::new("x").exists(), "nothing is written for a mistake");
+    }
+}
+
+#[test]
+fn names_with_control_characters_move_no_cursor() {
+    for (args, code) in [
+        (&["run", "2fft", "--on", "\u{1b}[2Jx\ty\u{7}\r\nz\u{9b}1A"][..], 2),
+        (&["run", "2fft", "--\u{1b}[31m"], 2),
+        (&["run", "pulse-doppler", "--input", "no\u{1b}[2Jsuch\u{8}file"], 1),
+    ] {
+        assert_error(args, code, &[]);
+        let stderr = rimms(args).stderr;
+        assert!(!stderr.trim_end_matches('\n').contains(char::is_control), "{stderr:?}");
     }
 }
 

@@ -12,7 +12,7 @@ const DETECTION: &[&str] = &["doppler_hz", "delay_s", "magnitude", "peak_row", "
 const DIRECTIONS: &[&str] = &["host_to_device", "device_to_host", "device_to_device", "final"];
 const TIMES: &[&str] = &["overall", "computation", "allocate", "fragment"];
 
-fn assert_keys(object: &Value, wanted: &[&str]) {
+pub(crate) fn assert_keys(object: &Value, wanted: &[&str]) {
     let mut found: Vec<&String> = object.as_object().unwrap().keys().collect();
     let mut wanted = wanted.to_vec();
     found.sort();
@@ -49,6 +49,16 @@ fn pulse_doppler() {
         assert_eq!(report["app"], "pulse-doppler");
         assert!(report["result"]["max_error"].as_f64().unwrap() < 0.01);
         assert_eq!(report["pes"].as_array().unwrap().last().unwrap(), "zip0");
+    }
+}
+
+#[test]
+fn a_run_is_repeatable() {
+    let runs = [(), ()].map(|()| json(&["run", "pulse-doppler", "--json"]));
+    assert_eq!(runs[0]["policy"], "round-robin");
+    for key in ["copies", "bytes", "result"] {
+        assert_eq!(runs[0][key], runs[1][key]);
+        assert_eq!(runs[0]["reference"][key], runs[1]["reference"][key]);
     }
 }
 

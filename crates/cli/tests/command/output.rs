@@ -29,11 +29,27 @@ fn the_report_has_the_answer_beside_the_truth_and_both_runs() {
 }
 
 #[test]
+fn both_runs_are_placed_alike() {
+    let done = rimms(["run", "pulse-doppler"]);
+    let rows = done.stdout.lines().filter(|line| line.contains("calls on"));
+    let calls: Vec<(u64, u64)> = rows
+        .map(|row| {
+            let mut cells = row.split(['│', '┆']).filter_map(|cell| cell.trim().parse().ok());
+            (cells.next().unwrap(), cells.next().unwrap())
+        })
+        .collect();
+    assert!(calls.len() >= 4 && calls.iter().all(|(run, reference)| run == reference), "{}", done.stdout);
+    assert!(calls.iter().any(|(run, _)| *run > 0));
+}
+
+#[test]
 fn simulated_devices_are_called_so() {
     for args in [&["run", "2fft"][..], &["run", "2fft", "--json"], &["run", "2fft", "--on", "acc"]] {
         let done = rimms(args);
         assert!(done.stderr.contains("no real accelerator was found") && done.stderr.contains("acc0"), "{done:?}");
     }
+    let done = rimms(["run", "2fft", "--on", "cpu,acc"]);
+    assert!(done.stderr.contains("acc0") && !done.stderr.contains("fft0") && !done.stderr.contains("zip0"), "{done:?}");
     let done = rimms(["run", "2fft", "--on", "cpu"]);
     assert_eq!(done.stderr, "", "none is used");
     let done = rimms(["devices"]);
