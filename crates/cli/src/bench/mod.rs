@@ -22,7 +22,7 @@ pub(crate) fn run(which: &Benchmark) -> Result<String, Failure> {
     match which {
         Benchmark::Overhead { json, quick } => overhead::run(*json, *quick),
         Benchmark::Instructions { subject } => {
-            let counted = single_step::instructions(subject::by_id(subject)?);
+            let counted = single_step::instructions(subject::by_id(subject)?, single_step::TIMES);
             Ok(counted.map_or("not countable on this machine\n".into(), |n| format!("{n}\n")))
         }
         Benchmark::Count { subject, times } => single_step::child(subject, *times),

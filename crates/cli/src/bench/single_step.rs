@@ -11,14 +11,14 @@ use crate::output::Failure;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
-/// Runs of the subject that are counted together.
-const TIMES: u32 = 4;
+/// Runs of a subject that are counted together, where nobody is in a hurry.
+pub(super) const TIMES: u32 = 4;
 
-/// Instructions of one operation; `None` where they cannot be counted here.
-pub(super) fn instructions(subject: &Subject) -> Option<f64> {
-    let all = steps(subject, TIMES)?;
+/// Instructions of one operation, over so many runs of it; `None` where they cannot be counted here.
+pub(super) fn instructions(subject: &Subject, times: u32) -> Option<f64> {
+    let all = steps(subject, times)?;
     let none = steps(subject, 0)?;
-    Some((all - none) as f64 / f64::from(TIMES * subject.per_run))
+    Some((all - none) as f64 / f64::from(times * subject.per_run))
 }
 
 /// What the child does: prepares the subject, warms it up, and runs it between two stops.
