@@ -195,3 +195,41 @@ fn zero_copy_on_cpus_copies_nothing() {
     assert_eq!(x.read().unwrap()[0].re, 64.0);
     assert_eq!(rt.counters().copies(), 0);
 }
+
+#[test]
+fn views_nested_a_hundred_thousand_deep_do_not_overflow_the_stack() {
+    let rt = cpu();
+    let mut x = rt.alloc::<f32>(4).unwrap();
+    x.overwrite().unwrap().fill(1.0).unwrap();
+    let mut view = &mut *x;
+    for _ in 0..100_000 {
+        view.fragment(1).unwrap();
+        view = &mut view[0];
+    }
+    assert_eq!(x.read().unwrap()[..], [1.0; 4]);
+    rt.scale_in_place(2.0, &mut x).unwrap();
+    assert!(x.last_resource().is_some() && !x.valid().is_empty());
+    drop(x);
+}
+
+#[test]
+fn more_fragments_than_memory_are_an_error() {
+    let rt = cpu();
+    // Never touched, so that it costs no memory; where even that is refused there is nothing to divide.
+    let Ok(mut x) = rt.alloc::<u8>(1 << 33) else { return };
+    assert!(matches!(x.fragment(1 << 33), Err(Error::HostMemory { .. })));
+    assert!(matches!(x.tile(1, 1, 1), Err(Error::HostMemory { .. })));
+    assert_eq!(x.fragment_count(), 0);
+}
+
+#[test]
+fn the_host_runs_no_launch_on_addresses_that_are_not_its_own() {
+    use rimms::device::host::Host;
+    use rimms::device::{Device, Operand, Span};
+    use rimms::op::Role;
+    let host = Host::new(1);
+    let call = Call::Magnitude(8);
+    let operands =
+        [Operand::on_device(Span::run(0x1000, 64), Role::In), Operand::on_device(Span::run(0x2000, 32), Role::Out)];
+    assert!(host.launch(0, &call, &operands).is_err());
+}

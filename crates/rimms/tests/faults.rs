@@ -194,3 +194,31 @@ fn fragments_read_at_once_in_last_resource_mode_are_not_disturbed_either() {
         "the part that was read goes aside, its neighbours to their places"
     );
 }
+
+/// An op whose output comes first, so that its output is in place before its input is found missing.
+fn backwards() -> rimms::op::Call {
+    UserOp::builder("backwards").output::<f32>().input::<f32>().on_sim(|_| Ok(())).build().unwrap().call()
+}
+
+#[test]
+fn a_call_that_fails_before_it_begins_leaves_the_output_as_it_was() {
+    let sim = Sim::acc("acc0", 8192, Default::default()).unwrap();
+    let rt = Runtime::builder().cpus(0).device(sim).build().unwrap();
+    let mut hog = rt.alloc::<u8>(6500).unwrap();
+    rt.fill(0, &mut hog).unwrap();
+    // Does not fit as a whole: its fragments get blocks of their own; half of them were read by the host too.
+    let mut y = rt.alloc::<f32>(512).unwrap();
+    y.fragment(4).unwrap();
+    for i in 0..2 {
+        rt.fill(7.0, &mut y[i]).unwrap();
+    }
+    drop(hog);
+    for i in 2..4 {
+        rt.fill(7.0, &mut y[i]).unwrap();
+    }
+    y[1].read().unwrap();
+    let x = rt.alloc::<f32>(4).unwrap();
+    let error = rt.call(&backwards(), &mut [arg_mut(&mut y), arg(&x)]).unwrap_err();
+    assert!(matches!(error, Error::Uninitialised { .. }), "{error}");
+    assert_eq!(y.read().unwrap()[..], [7.0; 512], "fresh memory was shown as data");
+}

@@ -8,7 +8,7 @@
 use super::View;
 use crate::device::Rows;
 use crate::error::{Error, Result};
-use crate::memory::Region;
+use crate::memory::{Region, room_for};
 use bytemuck::Pod;
 
 impl<T: Pod> View<T> {
@@ -34,10 +34,7 @@ impl<T: Pod> View<T> {
         };
         let step = if self.is_contiguous() { each.row_bytes } else { each.rows * each.pitch };
         // SAFETY: `&mut self` is exclusive over the subtree.
-        unsafe {
-            self.node().divide((0..n).map(|i| Region { offset: whole.offset + i * step, rows: each }));
-        }
-        Ok(())
+        unsafe { self.node().divide((0..n).map(|i| Region { offset: whole.offset + i * step, rows: each })) }
     }
 
     /// Divides into fragments of these lengths (of these numbers of rows, for a tile), in order.
@@ -58,8 +55,7 @@ impl<T: Pod> View<T> {
             Region { offset, rows }
         });
         // SAFETY: `&mut self` is exclusive over the subtree.
-        unsafe { self.node().divide(regions) };
-        Ok(())
+        unsafe { self.node().divide(regions) }
     }
 
     /// Divides a matrix into tiles: rows of the given heights, columns of the given widths. The view's elements are
@@ -95,7 +91,7 @@ impl<T: Pod> View<T> {
         let whole = *self.node().region();
         let size = size_of::<T>();
         let pitch = if self.is_contiguous() { width * size } else { whole.rows.pitch };
-        let mut regions = Vec::with_capacity(heights.len() * widths.len());
+        let mut regions = room_for(heights.len().saturating_mul(widths.len()))?;
         let mut top = whole.offset;
         for &h in heights {
             let mut left = top;
@@ -108,8 +104,7 @@ impl<T: Pod> View<T> {
             top += h * pitch;
         }
         // SAFETY: `&mut self` is exclusive over the subtree.
-        unsafe { self.node().divide(regions.into_iter()) };
-        Ok(())
+        unsafe { self.node().divide(regions.into_iter()) }
     }
 
     /// Divides a matrix of `columns` columns into tiles of `height` × `width`.
@@ -126,7 +121,12 @@ impl<T: Pod> View<T> {
             );
             return Err(Error::shape("tile", why));
         }
-        self.tile_sizes(&vec![height; rows / height], &vec![width; columns / width])
+        let same = |size: usize, n: usize| -> Result<Vec<usize>> {
+            let mut sizes = room_for(n)?;
+            sizes.resize(n, size);
+            Ok(sizes)
+        };
+        self.tile_sizes(&same(height, rows / height)?, &same(width, columns / width)?)
     }
 
     /// Un-fragments: the view is one leaf again. Free where the fragments agree on who holds the newest bytes;

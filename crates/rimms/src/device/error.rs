@@ -1,6 +1,6 @@
 //! What a device can report.
 
-use super::DeviceInfo;
+use super::{DeviceInfo, Rows};
 use std::fmt;
 
 /// The operations of a device, as they are named in errors and counted by `faulty`.
@@ -100,6 +100,19 @@ impl DeviceError {
     /// The device does not have this operation.
     pub fn unsupported(device: &DeviceInfo, operation: Operation) -> Self {
         Self::new(device, operation, DeviceErrorKind::Unsupported, "the device does not have it")
+    }
+
+    /// Refuses a transfer whose two ends are not of the same shape: for backends, which check it first of all.
+    ///
+    /// # Errors
+    /// [`DeviceErrorKind::Invalid`] with both shapes.
+    pub fn check_shapes(device: &DeviceInfo, operation: Operation, from: &Rows, to: &Rows) -> Result<(), Self> {
+        if from.matches(to) {
+            return Ok(());
+        }
+        let say = |r: &Rows| format!("{} rows of {} bytes", r.rows, r.row_bytes);
+        let message = format!("from {} to {}", say(from), say(to));
+        Err(Self::new(device, operation, DeviceErrorKind::Invalid, message))
     }
 
     /// May another PE do better? Not where the user's own code refused.

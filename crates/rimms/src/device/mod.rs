@@ -132,7 +132,7 @@ pub trait Device: Send + Sync + fmt::Debug {
     ///
     /// # Errors
     /// Where the device, or the kernel, fails.
-    fn launch(&self, unit: usize, call: &Call, operands: &[Operand]) -> Result<(), DeviceError>;
+    fn launch(&self, unit: usize, call: &Call, operands: &[Operand<'_>]) -> Result<(), DeviceError>;
 
     /// Makes what the host wrote visible to the device: for devices that share memory but not caches.
     ///

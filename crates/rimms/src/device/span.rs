@@ -40,10 +40,15 @@ impl Rows {
     }
 
     /// Do all rows end before `len`, without overlapping?
-    fn fit_in(&self, len: usize) -> bool {
+    pub(crate) fn fit_in(&self, len: usize) -> bool {
         let gaps = self.rows.saturating_sub(1);
         let extent = gaps.checked_mul(self.pitch).and_then(|g| g.checked_add(self.row_bytes));
         extent.is_some_and(|e| e <= len) && (gaps == 0 || self.pitch >= self.row_bytes)
+    }
+
+    /// As many rows of as many bytes, whatever lies between them? What both ends of a transfer must be.
+    pub const fn matches(&self, other: &Self) -> bool {
+        self.rows == other.rows && self.row_bytes == other.row_bytes
     }
 
     fn at_most(&self, part: Self) -> Self {
@@ -80,23 +85,42 @@ impl Span {
     }
 }
 
-/// An operand of a launch.
-#[derive(Debug, Clone, Copy)]
-pub struct Operand {
+/// An operand of a launch, valid until that has returned.
+///
+/// Neither `Clone` nor sent to other threads: whoever is given operands can use them for the launch, and hand them on
+/// to another device within it, but not twice at once, nor later.
+///
+/// ```
+/// use rimms::device::{Operand, Span};
+/// use rimms::op::Role;
+/// let operand = Operand::on_device(Span::run(0x1000, 64), Role::In);
+/// assert_eq!((operand.span().rows.bytes(), operand.role()), (64, Role::In));
+/// ```
+#[derive(Debug)]
+pub struct Operand<'a> {
     span: Span,
     role: Role,
+    is_host_memory: bool,
+    /// Borrowed, and for one thread.
+    launch: PhantomData<(&'a (), *const ())>,
 }
 
-impl Operand {
-    /// # Safety
-    /// Until the launch has returned, `span` lies inside a live block of the
-    /// device it is launched on (for the host: of initialised memory that
-    /// belongs to the maker, at an address with exposed provenance); nobody
-    /// writes an In operand's bytes; nobody else touches those of an Out or
-    /// InOut operand, another operand of the same call included.
+impl Operand<'_> {
+    /// In a device's own memory. The host, which reaches memory by address, refuses such an operand.
     #[inline]
-    pub const unsafe fn new(span: Span, role: Role) -> Self {
-        Self { span, role }
+    pub const fn on_device(span: Span, role: Role) -> Self {
+        Self { span, role, is_host_memory: false, launch: PhantomData }
+    }
+
+    /// In the host's memory.
+    ///
+    /// # Safety
+    /// As long as the operand lives, all rows of `span` are initialised memory, at an address with exposed
+    /// provenance; nobody writes an In operand's bytes; nobody else touches those of an Out or InOut operand,
+    /// another operand of the same launch included.
+    #[inline]
+    pub const unsafe fn in_host_memory(span: Span, role: Role) -> Self {
+        Self { span, role, is_host_memory: true, launch: PhantomData }
     }
 
     /// Where.
@@ -109,6 +133,12 @@ impl Operand {
     #[inline]
     pub const fn role(&self) -> Role {
         self.role
+    }
+
+    /// May the host's processors reach it by its address?
+    #[inline]
+    pub const fn is_host_memory(&self) -> bool {
+        self.is_host_memory
     }
 }
 

@@ -17,14 +17,14 @@ const POISON: Line = Line([u64::MAX; 8]);
 
 /// Room for each operand, poisoned.
 pub(super) struct Staged<'a> {
-    operands: &'a [Operand],
+    operands: &'a [Operand<'a>],
     room: Vec<Vec<Line>>,
 }
 
 impl<'a> Staged<'a> {
     /// # Errors
     /// Where the host has no room.
-    pub(super) fn new(info: &DeviceInfo, operands: &'a [Operand]) -> Result<Self, DeviceError> {
+    pub(super) fn new(info: &DeviceInfo, operands: &'a [Operand<'a>]) -> Result<Self, DeviceError> {
         let mut room = Vec::with_capacity(operands.len());
         for operand in operands {
             let bytes = operand.span().rows.bytes();
@@ -41,7 +41,7 @@ impl<'a> Staged<'a> {
     }
 
     /// Each operand with its bytes here.
-    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (&'a Operand, &mut [u8])> {
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (&'a Operand<'a>, &mut [u8])> {
         self.operands.iter().zip(&mut self.room).map(|(operand, block)| {
             let bytes = bytemuck::cast_slice_mut::<Line, u8>(block);
             (operand, &mut bytes[..operand.span().rows.bytes()])

@@ -6,7 +6,7 @@
 //! fail), [`Node::commit`] (the write succeeded) or [`Node::failed`].
 
 use super::datum::Datum;
-use super::node::{Node, Region};
+use super::node::{Node, Region, room_for};
 use super::residency::Residency;
 use super::resources::{Block, device_error};
 use super::transfer::{self, Move, Place, Way};
@@ -78,7 +78,7 @@ impl<'a> Batch<'a> {
 struct Aside(Vec<u8>);
 
 impl Aside {
-    fn new(view: &Node, r: ResourceId) -> Self {
+    fn new(view: &Node, r: ResourceId) -> Result<Self> {
         let mut wanted = 0;
         if r.is_host() {
             let _ = view.each_leaf(&mut |leaf| -> Result<(), ()> {
@@ -86,9 +86,10 @@ impl Aside {
                 Ok(())
             });
         }
-        let room = vec![0_u8; wanted];
-        let _ = room.as_ptr().expose_provenance();
-        Self(room)
+        let mut room = room_for(wanted)?;
+        room.resize(wanted, 0);
+        let _ = room.as_mut_ptr().expose_provenance();
+        Ok(Self(room))
     }
 
     /// Where a view goes whose leaf in question is in this state: here, or to its own place.
@@ -171,16 +172,17 @@ impl Node {
         let rows = self.region().rows;
         let packed = if rows.is_run() { rows } else { Rows { pitch: rows.row_bytes, ..rows } };
         let span = Span { address: block.address(), rows: packed };
-        if role.reads() {
-            self.gather(residency, r, &Place { resource: r, span })?;
-        }
+        self.gather(residency, r, role, &Place { resource: r, span })?;
         residency.remove_parts(Some(r), self.region());
         residency.insert(r, *self.region(), block.clone());
         Ok(Located { span, block: Some(block) })
     }
 
     /// Copies leaves that are valid in blocks of their own on `r` to their places in `whole`.
-    fn gather(&self, residency: &Residency, r: ResourceId, whole: &Place) -> Result<()> {
+    ///
+    /// Before a write only those that nobody else has: the call may still fail before it begins, and nothing is lost
+    /// then; the others are no longer valid on `r`.
+    fn gather(&self, residency: &Residency, r: ResourceId, role: Role, whole: &Place) -> Result<()> {
         let datum = self.datum();
         let mut batch = Batch::new(datum, Cause::Gather);
         self.each_leaf(&mut |leaf| {
@@ -188,10 +190,14 @@ impl Node {
             if !state.is_valid_on(r) {
                 return Ok(());
             }
+            if !role.reads() && state.valid().len() > 1 {
+                leaf.apply(datum.resources.mode, Event::Drop(r));
+                return Ok(());
+            }
             match residency.locate(r, leaf.region()) {
                 Some(apart) => {
                     let to = Place { resource: r, span: self.part_of(&whole.span, leaf) };
-                    batch.push(leaf, state, Move { from: apart.place(r), to })
+                    batch.push(leaf, state, Move { from: apart.place(r), to, host_is_current: false })
                 }
                 None => Ok(()),
             }
@@ -215,11 +221,12 @@ impl Node {
     fn bring(&self, residency: &Residency, r: ResourceId, here: &Located, cause: Cause) -> Result<()> {
         let datum = self.datum();
         let mode = datum.resources.mode;
-        let aside = Aside::new(self, r);
+        let aside = Aside::new(self, r)?;
         if let Some((state, from)) = self.moves_as_one(residency, r) {
             // The new state equals the old one where the host had its copy before.
             let whole = if r.is_host() { aside.span_for(self.first_leaf().state(), &here.span) } else { here.span };
-            let step = Move { from, to: Place { resource: r, span: whole } };
+            let host_is_current = host_is_current(self.first_leaf().state());
+            let step = Move { from, to: Place { resource: r, span: whole }, host_is_current };
             let way = transfer::make(datum, self.region(), step, cause)?;
             self.set_all(passed(datum, state, way));
             return Ok(());
@@ -233,7 +240,8 @@ impl Node {
                     let whole = if to.is_host() { aside.span_for(leaf.state(), &here.span) } else { here.span };
                     let to = Place { resource: to, span: self.part_of(&whole, leaf) };
                     let from = place_on(datum, residency, from, leaf)?;
-                    batch.push(leaf, step.state, Move { from, to })?;
+                    let host_is_current = host_is_current(leaf.state());
+                    batch.push(leaf, step.state, Move { from, to, host_is_current })?;
                 }
                 Some(Transfer::Maintain { from, to }) => {
                     maintain(datum, from, to, leaf)?;
@@ -312,7 +320,7 @@ impl Node {
         let residency = datum.residency();
         let from = place_on(datum, &residency, from, self)?;
         let to = Place { resource: ResourceId::HOST, span: datum.host_span(self.region()) };
-        transfer::make(datum, self.region(), Move { from, to }, Cause::Output)?;
+        transfer::make(datum, self.region(), Move { from, to, host_is_current: false }, Cause::Output)?;
         Ok(())
     }
 
@@ -395,6 +403,11 @@ impl Node {
         residency.remove_parts(None, self.region());
         Ok(state)
     }
+}
+
+/// Does the host hold the newest bytes, whatever the mode makes of it?
+fn host_is_current(state: State) -> bool {
+    state.is_valid_on(ResourceId::HOST) || state.host_has_copy()
 }
 
 fn no_room(kind: &DeviceErrorKind) -> bool {

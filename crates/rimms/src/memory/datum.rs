@@ -100,7 +100,9 @@ impl Owned {
     }
 }
 
-const _: () = assert!(align_of::<Datum>() <= align_of::<u128>());
+// So that the header ends at a multiple of what plain allocation guarantees, and less than `align` is skipped.
+const _: () =
+    assert!(align_of::<Datum>() <= align_of::<u128>() && size_of::<Datum>().is_multiple_of(align_of::<u128>()));
 
 impl Deref for Owned {
     type Target = Datum;

@@ -23,5 +23,5 @@ mod resources;
 mod transfer;
 
 pub(crate) use datum::{Datum, Owned};
-pub(crate) use node::{Node, Region};
+pub(crate) use node::{Node, Region, room_for};
 pub(crate) use resources::{Block, Resources, device_error};

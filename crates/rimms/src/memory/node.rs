@@ -13,6 +13,8 @@
 use super::Datum;
 use crate::coherence::State;
 use crate::device::Rows;
+use crate::error::Error;
+use smallvec::SmallVec;
 use std::cell::UnsafeCell;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -114,48 +116,56 @@ impl Node {
         self.state.store(state.to_bits(), Ordering::Release);
     }
 
+    /// The leaves, in order. Not recursive: a program may nest as deep as it likes.
+    pub(crate) fn leaves(&self) -> Leaves<'_> {
+        Leaves { rest: SmallVec::from_iter([std::slice::from_ref(self).iter()]) }
+    }
+
     /// The first leaf, in order.
     pub(crate) fn first_leaf(&self) -> &Node {
-        self.children().first().map_or(self, Node::first_leaf)
+        self.leaves().next().unwrap_or(self)
     }
 
     /// The state that all leaves are in; `None` where they differ.
     pub(crate) fn uniform_state(&self) -> Option<State> {
-        let mut leaves = self.children().iter();
-        let Some(first) = leaves.next() else { return Some(self.state()) };
-        let state = first.uniform_state()?;
-        leaves.all(|c| if c.is_leaf() { c.state() == state } else { c.uniform_state() == Some(state) }).then_some(state)
+        if self.is_leaf() {
+            return Some(self.state());
+        }
+        let state = self.first_leaf().state();
+        let children = self.children();
+        // The common case, one level, without the walk.
+        let flat = children.iter().all(|c| c.is_leaf() && c.state() == state);
+        (flat || self.leaves().all(|leaf| leaf.state() == state)).then_some(state)
     }
 
     /// Calls `f` with every leaf, in order, until it fails.
+    #[inline]
     pub(crate) fn each_leaf<'a, E>(&'a self, f: &mut dyn FnMut(&'a Node) -> Result<(), E>) -> Result<(), E> {
-        let children = self.children();
-        if children.is_empty() {
-            return f(self);
-        }
-        children.iter().try_for_each(|c| c.each_leaf(f))
+        if self.is_leaf() { f(self) } else { self.leaves().try_for_each(f) }
     }
 
     /// Sets the state of every leaf.
     #[inline]
     pub(crate) fn set_all(&self, state: State) {
-        if self.is_leaf() { self.set_state(state) } else { self.set_all_below(state) }
-    }
-
-    fn set_all_below(&self, state: State) {
-        self.children().iter().for_each(|c| c.set_all(state));
+        if self.is_leaf() { self.set_state(state) } else { self.leaves().for_each(|leaf| leaf.set_state(state)) }
     }
 
     /// Divides a leaf into these regions; each inherits the leaf's state.
     ///
+    /// # Errors
+    /// [`Error::HostMemory`] where there is no room for the nodes; nothing has changed then.
+    ///
     /// # Safety
     /// The caller holds the view exclusively: no other reference into this node's subtree is used meanwhile.
-    pub(crate) unsafe fn divide(&self, regions: impl ExactSizeIterator<Item = Region>) {
+    pub(crate) unsafe fn divide(&self, regions: impl ExactSizeIterator<Item = Region>) -> Result<(), Error> {
         let state = self.state();
-        let slab: Box<[Node]> = regions.map(|region| Node::new(self.datum, region, state)).collect();
+        let mut slab: Vec<Node> = room_for(regions.len())?;
+        slab.extend(regions.map(|region| Node::new(self.datum, region, state)));
+        let slab = slab.into_boxed_slice();
         self.set_state(State::UNINITIALISED);
         // SAFETY: exclusive, as the caller vouches.
         unsafe { *self.children.get() = Some(slab) }
+        Ok(())
     }
 
     /// Makes the node a leaf again, with this state.
@@ -167,4 +177,55 @@ impl Node {
         // SAFETY: exclusive, as the caller vouches.
         unsafe { *self.children.get() = None }
     }
+}
+
+impl Drop for Node {
+    /// Takes deep trees apart level by level, where the derived drop would recurse.
+    #[inline]
+    fn drop(&mut self) {
+        if self.children.get_mut().is_some() {
+            self.drop_below();
+        }
+    }
+}
+
+impl Node {
+    #[cold]
+    fn drop_below(&mut self) {
+        let mut slabs: SmallVec<[Box<[Node]>; 4]> = self.children.get_mut().take().into_iter().collect();
+        while let Some(mut slab) = slabs.pop() {
+            slabs.extend(slab.iter_mut().filter_map(|node| node.children.get_mut().take()));
+        }
+    }
+}
+
+/// The leaves of a view, in order.
+pub(crate) struct Leaves<'a> {
+    /// What is left at each level; the deepest last.
+    rest: SmallVec<[std::slice::Iter<'a, Node>; 4]>,
+}
+
+impl<'a> Iterator for Leaves<'a> {
+    type Item = &'a Node;
+
+    fn next(&mut self) -> Option<&'a Node> {
+        loop {
+            match self.rest.last_mut()?.next() {
+                None => drop(self.rest.pop()),
+                Some(node) if node.is_leaf() => return Some(node),
+                Some(node) => self.rest.push(node.children().iter()),
+            }
+        }
+    }
+}
+
+/// An empty vector with room for `n`, where there is that much.
+///
+/// # Errors
+/// [`Error::HostMemory`].
+pub(crate) fn room_for<T>(n: usize) -> Result<Vec<T>, Error> {
+    let mut room = Vec::new();
+    let bytes = n.saturating_mul(size_of::<T>());
+    room.try_reserve_exact(n).map_err(|_| Error::HostMemory { bytes })?;
+    Ok(room)
 }

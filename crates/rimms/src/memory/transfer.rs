@@ -37,11 +37,16 @@ impl Place {
 pub(super) struct Move {
     pub(super) from: Place,
     pub(super) to: Place,
+    /// The host holds the same bytes: where there is no direct way they are taken from there, and its readers, who may
+    /// be looking at them, are not disturbed.
+    pub(super) host_is_current: bool,
 }
 
 impl Move {
     pub(super) fn joined(&self, next: &Self) -> Option<Self> {
-        Some(Self { from: self.from.joined(&next.from)?, to: self.to.joined(&next.to)? })
+        let host_is_current = self.host_is_current;
+        (host_is_current == next.host_is_current).then_some(())?;
+        Some(Self { from: self.from.joined(&next.from)?, to: self.to.joined(&next.to)?, host_is_current })
     }
 }
 
@@ -61,7 +66,8 @@ fn host_start(span: &Span) -> NonNull<u8> {
 ///
 /// Called under the datum's lock by whoever found the target stale: nobody reads it meanwhile, and
 /// nobody writes the source, since the program's accesses are kept apart by its borrows.
-pub(super) fn make(datum: &Datum, region: &Region, Move { from, to }: Move, cause: Cause) -> Result<Way> {
+pub(super) fn make(datum: &Datum, region: &Region, step: Move, cause: Cause) -> Result<Way> {
+    let Move { from, to, host_is_current } = step;
     let resources: &Resources = &datum.resources;
     let device = |r: ResourceId| resources.device(r);
     let bytes = from.span.rows.bytes();
@@ -86,9 +92,11 @@ pub(super) fn make(datum: &Datum, region: &Region, Move { from, to }: Move, caus
             Ok(()) => {}
             Err(e) if e.kind == DeviceErrorKind::Unsupported => {
                 let host = Place { resource: ResourceId::HOST, span: datum.host_span(region) };
-                make(datum, region, Move { from, to: host }, cause)?;
-                make(datum, region, Move { from: host, to }, cause)?;
-                return Ok(Way::ThroughHost);
+                if !host_is_current {
+                    make(datum, region, Move { to: host, ..step }, cause)?;
+                }
+                make(datum, region, Move { from: host, ..step }, cause)?;
+                return Ok(if host_is_current { Way::Direct } else { Way::ThroughHost });
             }
             Err(e) => return Err(failed(e)),
         },

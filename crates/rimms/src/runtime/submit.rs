@@ -10,6 +10,7 @@
 
 use super::pe::Pe;
 use super::{Arg, Runtime};
+use crate::coherence::MemoryMode;
 use crate::device::{DeviceError, Operand};
 use crate::error::{Error, Result};
 use crate::memory::{Block, device_error};
@@ -146,7 +147,8 @@ impl Runtime {
     #[inline]
     fn attempt(&self, at: usize, pe: &Pe, call: &Call, args: &[Arg<'_>]) -> Result<(), Failure> {
         let roles = call.roles();
-        let mut operands: SmallVec<[Operand; INLINE]> = SmallVec::new();
+        let in_host_memory = pe.resource.is_host() || self.core.resources.mode == MemoryMode::ZeroCopy;
+        let mut operands: SmallVec<[Operand<'_>; INLINE]> = SmallVec::new();
         // Keeps the operands' blocks on a device until the launch is over; empty, and free, on the host.
         let mut blocks: Vec<Arc<Block>> = Vec::new();
         for (arg, &role) in args.iter().zip(roles) {
@@ -154,9 +156,13 @@ impl Runtime {
             if let Some(block) = located.block {
                 blocks.push(block);
             }
-            // SAFETY: `blocks` (on the host, the datum) holds the bytes beyond the launch; the arguments borrow
-            // their views for as long, those that are written exclusively (`check`).
-            operands.push(unsafe { Operand::new(located.span, role) });
+            operands.push(if in_host_memory {
+                // SAFETY: the span lies in the datum's storage, which is initialised (frozen at birth) and has exposed
+                // provenance. The arguments borrow their views beyond the launch, those written exclusively (`check`).
+                unsafe { Operand::in_host_memory(located.span, role) }
+            } else {
+                Operand::on_device(located.span, role)
+            });
         }
         for (arg, &role) in args.iter().zip(roles) {
             arg.node.begin(pe.resource, role);
@@ -185,7 +191,7 @@ impl Runtime {
         pe: &Pe,
         call: &Call,
         args: &[Arg<'_>],
-        operands: &[Operand],
+        operands: &[Operand<'_>],
     ) -> Result<(), DeviceError> {
         let (kind, size) = (call.kind(), work(call, args));
         let _busy = pe.occupy();

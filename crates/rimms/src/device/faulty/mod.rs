@@ -133,7 +133,7 @@ impl Device for Faulty {
     }
 
     /// Cut off, a launch has done its work but reports failure: the outputs are there, and must not be believed.
-    fn launch(&self, unit: usize, call: &Call, operands: &[Operand]) -> Result<(), DeviceError> {
+    fn launch(&self, unit: usize, call: &Call, operands: &[Operand<'_>]) -> Result<(), DeviceError> {
         let cut = || drop(self.inner.launch(unit, call, operands));
         self.pass(Operation::Launch, || self.inner.launch(unit, call, operands), cut)
     }

@@ -9,7 +9,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Runs the call on operands in the host's memory.
 #[inline]
-pub(super) fn run(info: &DeviceInfo, call: &Call, operands: &[Operand]) -> Result<(), DeviceError> {
+pub(super) fn run(info: &DeviceInfo, call: &Call, operands: &[Operand<'_>]) -> Result<(), DeviceError> {
+    if !operands.iter().all(Operand::is_host_memory) {
+        return Err(DeviceError::new(
+            info,
+            Operation::Launch,
+            DeviceErrorKind::Invalid,
+            "an operand is not in host memory",
+        ));
+    }
     if operands.iter().all(|o| o.span().rows.is_run()) {
         let mut args = KernelArgs::new();
         for operand in operands {
@@ -26,7 +34,7 @@ pub(super) fn run(info: &DeviceInfo, call: &Call, operands: &[Operand]) -> Resul
 
 /// With tiles among the operands: kernels see plain slices, so those are packed before and unpacked after.
 #[cold]
-fn run_packed(info: &DeviceInfo, call: &Call, operands: &[Operand]) -> Result<(), DeviceError> {
+fn run_packed(info: &DeviceInfo, call: &Call, operands: &[Operand<'_>]) -> Result<(), DeviceError> {
     let mut staged = Staged::new(info, operands)?;
     for (operand, bytes) in staged.iter_mut().filter(|(o, _)| o.role().reads()) {
         for (i, to) in bytes.chunks_exact_mut(operand.span().rows.row_bytes).enumerate() {

@@ -65,6 +65,7 @@ impl HostMemory {
     }
 
     pub(super) fn write(&self, info: &DeviceInfo, from: &HostSource<'_>, to: &Span) -> Result<(), DeviceError> {
+        DeviceError::check_shapes(info, Operation::Upload, from.rows(), &to.rows)?;
         let _blocks = self.holding(info, Operation::Upload, &[to])?;
         for i in 0..to.rows.rows {
             raw::write(to.row(i), from.row(i));
@@ -73,6 +74,7 @@ impl HostMemory {
     }
 
     pub(super) fn read(&self, info: &DeviceInfo, from: &Span, to: &mut HostTarget<'_>) -> Result<(), DeviceError> {
+        DeviceError::check_shapes(info, Operation::Download, &from.rows, to.rows())?;
         let _blocks = self.holding(info, Operation::Download, &[from])?;
         for i in 0..from.rows.rows {
             raw::read(from.row(i), to.row(i));
@@ -81,6 +83,7 @@ impl HostMemory {
     }
 
     pub(super) fn copy(&self, info: &DeviceInfo, from: &Span, to: &Span) -> Result<(), DeviceError> {
+        DeviceError::check_shapes(info, Operation::Copy, &from.rows, &to.rows)?;
         let _blocks = self.holding(info, Operation::Copy, &[from, to])?;
         for i in 0..from.rows.rows {
             raw::copy(from.row(i), to.row(i), from.rows.row_bytes);

@@ -72,7 +72,7 @@ impl Device for Host {
     }
 
     #[inline]
-    fn launch(&self, _unit: usize, call: &Call, operands: &[Operand]) -> Result<(), DeviceError> {
+    fn launch(&self, _unit: usize, call: &Call, operands: &[Operand<'_>]) -> Result<(), DeviceError> {
         launch::run(&self.info, call, operands)
     }
 

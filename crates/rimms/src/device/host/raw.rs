@@ -2,7 +2,7 @@
 //!
 //! Two kinds of address come here: of blocks that `memory` has checked to be
 //! live (and keeps locked meanwhile), and of operands, for which the maker of
-//! each [`Operand`] vouches.
+//! each [`Operand`] in host memory vouches.
 #![allow(unsafe_code)]
 
 use crate::device::Operand;
@@ -71,7 +71,7 @@ pub(super) fn copy(from: u64, to: u64, bytes: usize) {
 
 /// An operand's bytes from its first to the end of its last row.
 #[inline]
-pub(super) fn extent(operand: &Operand) -> &[u8] {
+pub(super) fn extent<'a>(operand: &'a Operand<'_>) -> &'a [u8] {
     let span = operand.span();
     // SAFETY: the operand's maker vouches for initialised memory that nobody writes during the launch.
     // Gaps between rows may be written by others, so this is only called for operands without any.
@@ -81,14 +81,14 @@ pub(super) fn extent(operand: &Operand) -> &[u8] {
 /// The same for an operand that is written.
 #[inline]
 #[allow(clippy::mut_from_ref)] // the operand is a name for memory that its maker gives up for the launch
-pub(super) fn extent_mut(operand: &Operand) -> &mut [u8] {
+pub(super) fn extent_mut<'a>(operand: &'a Operand<'_>) -> &'a mut [u8] {
     let span = operand.span();
     // SAFETY: as above; an Out or InOut operand is nobody else's during the launch, and is lent out once (`launch`).
     unsafe { std::slice::from_raw_parts_mut(pointer(span.address), span.rows.bytes()) }
 }
 
 /// Row `i` of an operand.
-pub(super) fn row(operand: &Operand, i: usize) -> &[u8] {
+pub(super) fn row<'a>(operand: &'a Operand<'_>, i: usize) -> &'a [u8] {
     let span = operand.span();
     debug_assert!(i < span.rows.rows);
     // SAFETY: as for `extent`: a row has no gaps.
@@ -97,7 +97,7 @@ pub(super) fn row(operand: &Operand, i: usize) -> &[u8] {
 
 /// Row `i` of an operand that is written.
 #[allow(clippy::mut_from_ref)] // as for `extent_mut`
-pub(super) fn row_mut(operand: &Operand, i: usize) -> &mut [u8] {
+pub(super) fn row_mut<'a>(operand: &'a Operand<'_>, i: usize) -> &'a mut [u8] {
     let span = operand.span();
     debug_assert!(i < span.rows.rows);
     // SAFETY: as for `extent_mut`; one row at a time.

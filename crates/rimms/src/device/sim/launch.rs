@@ -6,7 +6,12 @@ use crate::device::staging::Staged;
 use crate::device::{DeviceError, DeviceInfo, Operand, Operation};
 use crate::op::{Call, Target};
 
-pub(super) fn run(info: &DeviceInfo, memory: &SimMemory, call: &Call, operands: &[Operand]) -> Result<(), DeviceError> {
+pub(super) fn run(
+    info: &DeviceInfo,
+    memory: &SimMemory,
+    call: &Call,
+    operands: &[Operand<'_>],
+) -> Result<(), DeviceError> {
     let failed = |e| fault(info, Operation::Launch, &e);
     let mut staged = Staged::new(info, operands)?;
     for (operand, bytes) in staged.iter_mut().filter(|(o, _)| o.role().reads()) {

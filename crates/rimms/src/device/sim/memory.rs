@@ -43,6 +43,7 @@ impl SimMemory {
     }
 
     pub(super) fn write(&self, info: &DeviceInfo, from: &HostSource<'_>, to: &Span) -> Result<(), DeviceError> {
+        DeviceError::check_shapes(info, Operation::Upload, from.rows(), &to.rows)?;
         let done = match from.whole() {
             Some(bytes) => self.store(to, bytes),
             None => (0..to.rows.rows).try_for_each(|i| self.memory.store(Address::from_raw(to.row(i)), from.row(i))),
@@ -51,6 +52,7 @@ impl SimMemory {
     }
 
     pub(super) fn read(&self, info: &DeviceInfo, from: &Span, to: &mut HostTarget<'_>) -> Result<(), DeviceError> {
+        DeviceError::check_shapes(info, Operation::Download, &from.rows, to.rows())?;
         let done = match to.whole() {
             Some(bytes) => self.load(from, bytes),
             None => (0..from.rows.rows).try_for_each(|i| self.memory.load(Address::from_raw(from.row(i)), to.row(i))),
@@ -59,6 +61,7 @@ impl SimMemory {
     }
 
     pub(super) fn copy_from(&self, info: &DeviceInfo, peer: &Self, from: &Span, to: &Span) -> Result<(), DeviceError> {
+        DeviceError::check_shapes(info, Operation::Copy, &from.rows, &to.rows)?;
         let row = |a: u64, b: u64, bytes: usize| {
             self.memory.copy_from(Address::from_raw(b), &peer.memory, Address::from_raw(a), bytes as u64)
         };

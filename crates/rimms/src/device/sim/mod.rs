@@ -134,7 +134,7 @@ impl Device for Sim {
         }
     }
 
-    fn launch(&self, _unit: usize, call: &Call, operands: &[Operand]) -> Result<(), DeviceError> {
+    fn launch(&self, _unit: usize, call: &Call, operands: &[Operand<'_>]) -> Result<(), DeviceError> {
         launch::run(&self.info, &self.memory, call, operands)
     }
 

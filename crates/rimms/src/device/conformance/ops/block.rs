@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use super::fail;
+use crate::device::host::Host;
 use crate::device::{Device, DeviceError, DeviceErrorKind, HostSource, HostTarget, Operand, Span};
 use crate::op::{Call, Role};
 
@@ -40,7 +41,8 @@ impl<'d> Block<'d> {
         if end > self.bytes as u64 {
             fail("the suite's own operands leave their block");
         }
-        let operands: Vec<Operand> = operands
+        let is_host = self.device.as_any().is::<Host>();
+        let operands: Vec<Operand<'_>> = operands
             .iter()
             .map(|(span, role)| {
                 let span = Span { address: self.address + span.address, rows: span.rows };
@@ -48,7 +50,7 @@ impl<'d> Block<'d> {
                 // overlaps no other operand. The block is borrowed until the launch has returned and its address
                 // was given to nobody else. That the address of a host's block has exposed provenance is the
                 // device's to see to: it came out of its `allocate` as a number.
-                unsafe { Operand::new(span, *role) }
+                if is_host { unsafe { Operand::in_host_memory(span, *role) } } else { Operand::on_device(span, *role) }
             })
             .collect();
         self.device.launch(unit, call, &operands)

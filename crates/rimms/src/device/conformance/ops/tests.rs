@@ -112,13 +112,13 @@ impl Device for Memory {
         Err(DeviceError::unsupported(&self.info, Operation::Copy))
     }
 
-    fn launch(&self, unit: usize, call: &Call, operands: &[Operand]) -> Result<(), DeviceError> {
+    fn launch(&self, unit: usize, call: &Call, operands: &[Operand<'_>]) -> Result<(), DeviceError> {
         let able = self.info.units[unit].capability.can(call, Target::Sim);
         if !able || (self.fault == Fault::RefusesWhatItDeclares && call.kind() == OpKind::Magnitude) {
             return Err(self.error(Operation::Launch, DeviceErrorKind::Unsupported));
         }
         let mut bytes = self.bytes.lock().unwrap();
-        let seen = |operand: &Operand| match self.fault {
+        let seen = |operand: &Operand<'_>| match self.fault {
             Fault::TakesTilesForRuns => Span::run(operand.span().address, operand.span().rows.bytes()),
             _ => *operand.span(),
         };

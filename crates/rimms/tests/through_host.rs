@@ -1,0 +1,77 @@
+//! Two devices with no direct way between them: bytes go through the host, without disturbing its readers.
+#![allow(clippy::unwrap_used)]
+
+use rimms::device::sim::Sim;
+use rimms::device::{Device, DeviceError, DeviceInfo, HostSource, HostTarget, Operand, Span, Usage};
+use rimms::op::Call;
+use rimms::{MemoryMode, Runtime};
+use std::any::Any;
+
+/// A simulated device that its peers do not recognise as one of theirs.
+#[derive(Debug)]
+struct Foreign(Sim);
+
+impl Device for Foreign {
+    fn info(&self) -> &DeviceInfo {
+        self.0.info()
+    }
+    fn allocate(&self, bytes: u64) -> Result<u64, DeviceError> {
+        self.0.allocate(bytes)
+    }
+    fn free(&self, address: u64) -> Result<(), DeviceError> {
+        self.0.free(address)
+    }
+    fn usage(&self) -> Usage {
+        self.0.usage()
+    }
+    fn upload(&self, from: &HostSource<'_>, to: &Span) -> Result<(), DeviceError> {
+        self.0.upload(from, to)
+    }
+    fn download(&self, from: &Span, to: &mut HostTarget<'_>) -> Result<(), DeviceError> {
+        self.0.download(from, to)
+    }
+    fn copy_within(&self, from: &Span, to: &Span) -> Result<(), DeviceError> {
+        self.0.copy_within(from, to)
+    }
+    fn launch(&self, unit: usize, call: &Call, operands: &[Operand<'_>]) -> Result<(), DeviceError> {
+        self.0.launch(unit, call, operands)
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+fn runtime(mode: MemoryMode) -> Runtime {
+    let sim = |name| Foreign(Sim::acc(name, 1 << 16, Default::default()).unwrap());
+    Runtime::builder().cpus(0).device(sim("a0")).device(sim("b0")).memory_mode(mode).build().unwrap()
+}
+
+#[test]
+fn stale_host_bytes_are_renewed_on_the_way() {
+    let rt = runtime(MemoryMode::ValidSet);
+    let (mut x, mut y) = (rt.alloc::<f32>(64).unwrap(), rt.alloc::<f32>(64).unwrap());
+    rt.on("a0").unwrap().fill(3.0, &mut x).unwrap();
+    rt.on("b0").unwrap().copy(&x, &mut y).unwrap();
+    let c = rt.counters();
+    assert_eq!((c.device_to_host().copies, c.host_to_device().copies, c.device_to_device().copies), (1, 1, 0));
+    assert_eq!(x.read().unwrap()[..], [3.0; 64]);
+    assert_eq!(rt.counters().copies(), 2, "the host has them already");
+    assert_eq!(y.read().unwrap()[..], [3.0; 64]);
+}
+
+#[test]
+fn bytes_the_host_has_are_taken_from_there_while_it_reads_them() {
+    for mode in [MemoryMode::ValidSet, MemoryMode::LastResource] {
+        let rt = runtime(mode);
+        let (mut x, mut y) = (rt.alloc::<f32>(64).unwrap(), rt.alloc::<f32>(64).unwrap());
+        rt.on("a0").unwrap().fill(3.0, &mut x).unwrap();
+        let guard = x.read().unwrap();
+        let before = rt.counters();
+        rt.on("b0").unwrap().copy(&x, &mut y).unwrap();
+        let made = rt.counters().since(&before);
+        assert_eq!((made.device_to_host().copies, made.host_to_device().copies), (0, 1), "{mode}");
+        assert_eq!(guard[..], [3.0; 64]);
+        drop(guard);
+        assert_eq!(y.read().unwrap()[..], [3.0; 64]);
+    }
+}
