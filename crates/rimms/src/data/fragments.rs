@@ -10,6 +10,18 @@ use std::marker::PhantomData;
 use std::slice;
 
 /// The fragments of a view, for reading: an iterator that can also be indexed.
+///
+/// ```
+/// # use rimms::Runtime;
+/// # let rt = Runtime::builder().cpus(1).build()?;
+/// let mut x = rt.alloc::<f32>(12)?;
+/// assert_eq!(x.fragments().len(), 0); // not divided
+/// x.fragment(3)?;
+/// assert_eq!(x.fragments().map(|f| f.len()).collect::<Vec<_>>(), [4, 4, 4]);
+/// assert_eq!(x.fragments().get(2)?.len(), 4);
+/// assert!(x.fragments().get(3).is_err());
+/// # Ok::<(), rimms::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Fragments<'a, T> {
     nodes: slice::Iter<'a, Node>,

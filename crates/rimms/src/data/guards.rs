@@ -126,6 +126,17 @@ impl<T: Pod> View<T> {
 }
 
 /// A slice of the newest elements. Made by [`View::read`].
+///
+/// ```
+/// # use rimms::{Runtime, device::sim::Sim};
+/// # let rt = Runtime::builder().cpus(0).device(Sim::acc("acc0", 1 << 20, Default::default())?).build()?;
+/// let mut x = rt.alloc::<f32>(64)?;
+/// rt.fill(2.0, &mut x)?; // on the accelerator
+/// assert_eq!(x.read()?.iter().sum::<f32>(), 128.0); // copied to the host
+/// assert_eq!(x.read()?[63], 2.0); // still valid there
+/// assert_eq!(rt.counters().device_to_host().copies, 1);
+/// # Ok::<(), rimms::Error>(())
+/// ```
 pub struct ReadGuard<'a, T> {
     rows: HostRows<T>,
     view: PhantomData<&'a [T]>,
@@ -142,6 +153,18 @@ impl<T: Pod> Deref for ReadGuard<'_, T> {
 }
 
 /// A mutable slice of the newest elements. Made by [`View::update`].
+///
+/// ```
+/// # use rimms::{Runtime, device::sim::Sim};
+/// # let rt = Runtime::builder().cpus(0).device(Sim::acc("acc0", 1 << 20, Default::default())?).build()?;
+/// let mut x = rt.alloc::<f32>(64)?;
+/// rt.fill(2.0, &mut x)?; // on the accelerator
+/// x.update()?[0] += 1.0; // copied to the host; what the accelerator has is stale now
+/// rt.scale_in_place(10.0, &mut x)?; // so it is copied back
+/// assert_eq!(x.read()?[..2], [30.0, 20.0]);
+/// assert_eq!(rt.counters().host_to_device().copies, 1);
+/// # Ok::<(), rimms::Error>(())
+/// ```
 pub struct UpdateGuard<'a, T> {
     rows: HostRows<T>,
     view: PhantomData<&'a mut [T]>,
@@ -166,6 +189,17 @@ impl<T: Pod> DerefMut for UpdateGuard<'_, T> {
 }
 
 /// The newest elements row by row. Made by [`View::read_rows`].
+///
+/// ```
+/// # use rimms::Runtime;
+/// # let rt = Runtime::builder().cpus(1).build()?;
+/// let mut m = rt.alloc::<u32>(16)?;
+/// m.overwrite()?.write_with(|i| i as u32)?;
+/// m.tile(4, 2, 2)?; // a 4×4 matrix as four tiles of 2×2
+/// let rows: Vec<_> = m[1].read_rows()?.iter().collect();
+/// assert_eq!(rows, [[2, 3], [6, 7]]);
+/// # Ok::<(), rimms::Error>(())
+/// ```
 pub struct ReadRows<'a, T> {
     rows: HostRows<T>,
     view: PhantomData<&'a [T]>,
@@ -192,6 +226,18 @@ impl<'a, T: Pod> ReadRows<'a, T> {
 }
 
 /// The newest elements row by row, for writing. Made by [`View::update_rows`].
+///
+/// ```
+/// # use rimms::Runtime;
+/// # let rt = Runtime::builder().cpus(1).build()?;
+/// let mut m = rt.alloc::<u32>(16)?;
+/// m.overwrite()?.fill(0)?;
+/// m.tile(4, 2, 2)?; // a 4×4 matrix as four tiles of 2×2
+/// m[1].update_rows()?.row(0)?.copy_from_slice(&[8, 9]);
+/// m.join()?;
+/// assert_eq!(m.read()?[..8], [0, 0, 8, 9, 0, 0, 0, 0]);
+/// # Ok::<(), rimms::Error>(())
+/// ```
 pub struct UpdateRows<'a, T> {
     rows: HostRows<T>,
     view: PhantomData<&'a mut [T]>,

@@ -3,6 +3,14 @@
 use crate::op::{Call, Fft, OpKind, SampleType, Scale, Target, Zip};
 
 /// Which sizes an op is supported in.
+///
+/// ```
+/// use rimms::device::Lengths;
+/// let block = Lengths { min: 16, max: 2048, power_of_two: true };
+/// assert!(block.contains(16) && block.contains(2048));
+/// assert!(!block.contains(8) && !block.contains(100) && !block.contains(4096));
+/// assert!(Lengths::ANY.contains(100));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lengths {
     /// The smallest.
@@ -24,6 +32,15 @@ impl Lengths {
 }
 
 /// One op that a unit can do.
+///
+/// ```
+/// use rimms::device::{Capability, Lengths, OpSupport};
+/// use rimms::op::{Call, OpKind, Target};
+/// let magnitude = OpSupport { kind: OpKind::Magnitude, sample: None, lengths: Lengths { max: 64, ..Lengths::ANY } };
+/// let unit = Capability::only([magnitude]);
+/// assert!(unit.can(&Call::Magnitude(64), Target::Sim));
+/// assert!(!unit.can(&Call::Magnitude(65), Target::Sim) && !unit.can(&Call::ArgMax(64), Target::Sim));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpSupport {
     /// Which.

@@ -4,6 +4,15 @@ use super::{DeviceInfo, Rows};
 use std::fmt;
 
 /// The operations of a device, as they are named in errors and counted by `faulty`.
+///
+/// ```
+/// # use rimms::device::{Device, Operation, sim::Sim};
+/// let acc = Sim::acc("acc0", 1 << 20, Default::default())?;
+/// let error = acc.free(12).unwrap_err(); // no such block
+/// assert_eq!(error.operation, Operation::Free);
+/// assert!(error.to_string().starts_with("release of memory failed on acc0"));
+/// # Ok::<(), rimms::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Operation {
     /// `allocate`
@@ -37,6 +46,17 @@ impl fmt::Display for Operation {
 }
 
 /// Why.
+///
+/// ```
+/// # use rimms::device::{Device, DeviceErrorKind, sim::Sim};
+/// let acc = Sim::acc("acc0", 1 << 20, Default::default())?;
+/// let too_large = acc.allocate(1 << 30).unwrap_err();
+/// assert!(matches!(too_large.kind, DeviceErrorKind::NeverFits { wanted, capacity } if wanted > capacity));
+/// let _half = acc.allocate(1 << 19).unwrap();
+/// let full = acc.allocate(3 << 18).unwrap_err();
+/// assert!(matches!(full.kind, DeviceErrorKind::Full { wanted, free, .. } if wanted > free));
+/// # Ok::<(), rimms::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DeviceErrorKind {
@@ -78,6 +98,16 @@ pub enum DeviceErrorKind {
 }
 
 /// An operation of a device failed.
+///
+/// ```
+/// # use rimms::device::{Device, DeviceError, DeviceErrorKind, Operation, sim::Sim};
+/// # let acc = Sim::acc("acc0", 1 << 20, Default::default())?;
+/// let failed = |kind| DeviceError::new(acc.info(), Operation::Launch, kind, "bus error");
+/// assert_eq!(failed(DeviceErrorKind::Failed).to_string(), "execution failed on acc0: bus error");
+/// assert!(failed(DeviceErrorKind::Failed).is_retryable());
+/// assert!(!failed(DeviceErrorKind::Kernel).is_retryable()); // it would fail elsewhere too
+/// # Ok::<(), rimms::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{operation} failed on {device}: {message}")]
 pub struct DeviceError {

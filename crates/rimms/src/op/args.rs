@@ -5,6 +5,14 @@ use bytemuck::Pod;
 use std::any::Any;
 
 /// What a kernel that gives up says. Made from any text.
+///
+/// ```
+/// use rimms::op::{KernelArgs, KernelError};
+/// let own: KernelError = format!("{} is no power of two", 12).into();
+/// assert_eq!(own.to_string(), "12 is no power of two");
+/// let missing = KernelArgs::new().input::<f32>(0).unwrap_err();
+/// assert_eq!(missing, KernelError::from("operand 0 is no In operand of this call"));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct KernelError(pub Box<str>);

@@ -6,6 +6,13 @@ use smallvec::SmallVec;
 use std::fmt;
 
 /// What a call does with an operand.
+///
+/// ```
+/// use rimms::op::Role;
+/// assert!(Role::In.reads() && !Role::In.writes());
+/// assert!(!Role::Out.reads() && Role::Out.writes()); // its old bytes are never copied in
+/// assert!(Role::InOut.reads() && Role::InOut.writes());
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Role {
     /// Read.
@@ -31,6 +38,14 @@ impl Role {
 }
 
 /// An operand as a shape rule sees it.
+///
+/// ```
+/// use rimms::op::{Call, Element, Shape};
+/// let floats = |len| Shape::new(len, Element::of::<f32>());
+/// assert_eq!(floats(8).to_string(), "8 x f32");
+/// assert!(Call::Copy(floats(8)).check(&[floats(8), floats(8)]).is_ok());
+/// assert!(Call::Copy(floats(8)).check(&[floats(8), floats(4)]).is_err());
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shape {
     /// Number of elements.
@@ -54,6 +69,18 @@ impl fmt::Display for Shape {
 }
 
 /// Element-wise operation of two operands `a` and `b`.
+///
+/// ```
+/// # use rimms::{Complex32, Runtime, ZipOp};
+/// # let rt = Runtime::builder().cpus(1).build()?;
+/// let (mut a, mut y) = (rt.alloc::<Complex32>(8)?, rt.alloc::<Complex32>(8)?);
+/// a.overwrite()?.fill(Complex32::I)?;
+/// rt.zip(ZipOp::Mul, &a, &a, &mut y)?;
+/// assert_eq!(y.read()?[0].re, -1.0); // i·i
+/// rt.zip(ZipOp::ConjMul, &a, &a, &mut y)?;
+/// assert_eq!(y.read()?[0].re, 1.0); // i·conj(i)
+/// # Ok::<(), rimms::Error>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum ZipOp {
     /// `a + b`
@@ -76,6 +103,19 @@ impl ZipOp {
 /// Fourier transforms of `rows` rows of `n` complex samples each.
 ///
 /// Forward: `X[k] = Σ x[j]·exp(−2πi·jk/n)`; inverse with `+` and scaled by `1/n`, so that one undoes the other.
+///
+/// ```
+/// # use rimms::{Complex32, Runtime, arg_mut, op::{Call, Fft}};
+/// # let rt = Runtime::builder().cpus(1).build()?;
+/// # let mut x = rt.alloc::<Complex32>(8)?;
+/// # x.overwrite()?.fill(Complex32::ONE)?;
+/// let forward = Fft { n: 4, rows: 2, inverse: false, in_place: true };
+/// rt.call(&Call::Fft(forward), &mut [arg_mut(&mut x)])?;
+/// assert_eq!([x.read()?[0].re, x.read()?[4].re], [4.0, 4.0]); // of two rows of ones
+/// rt.call(&Call::Fft(Fft { inverse: true, ..forward }), &mut [arg_mut(&mut x)])?;
+/// assert_eq!(x.read()?[7].re, 1.0);
+/// # Ok::<(), rimms::Error>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fft {
     /// Samples in a row.
@@ -89,6 +129,19 @@ pub struct Fft {
 }
 
 /// `out = a ∘ b`, element by element.
+///
+/// ```
+/// # use rimms::op::{Call, SampleType, Zip, ZipOp};
+/// # use rimms::{Runtime, arg, arg_mut};
+/// # let rt = Runtime::builder().cpus(1).build()?;
+/// # let (mut a, mut b, mut y) = (rt.alloc::<f32>(4)?, rt.alloc::<f32>(2)?, rt.alloc::<f32>(4)?);
+/// a.overwrite()?.copy_from_slice(&[1.0, 2.0, 3.0, 4.0])?;
+/// b.overwrite()?.copy_from_slice(&[10.0, 20.0])?; // one row for both rows of a
+/// let add = Zip { op: ZipOp::Add, sample: SampleType::Real, len: 4, row: 2 };
+/// rt.call(&Call::Zip(add), &mut [arg(&a), arg(&b), arg_mut(&mut y)])?;
+/// assert_eq!(y.read()?[..], [11.0, 22.0, 13.0, 24.0]);
+/// # Ok::<(), rimms::Error>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Zip {
     /// Which operation.
@@ -102,6 +155,18 @@ pub struct Zip {
 }
 
 /// Each row rotated by `n/2` (rounded down) to the right: frequency 0 moves to the middle.
+///
+/// ```
+/// # use rimms::op::{Call, FftShift, SampleType};
+/// # use rimms::{Runtime, arg, arg_mut};
+/// # let rt = Runtime::builder().cpus(1).build()?;
+/// # let (mut x, mut y) = (rt.alloc::<f32>(5)?, rt.alloc::<f32>(5)?);
+/// x.overwrite()?.copy_from_slice(&[0.0, 1.0, 2.0, -2.0, -1.0])?; // in the order of an FFT
+/// let shift = FftShift { sample: SampleType::Real, n: 5, rows: 1 };
+/// rt.call(&Call::FftShift(shift), &mut [arg(&x), arg_mut(&mut y)])?;
+/// assert_eq!(y.read()?[..], [-2.0, -1.0, 0.0, 1.0, 2.0]);
+/// # Ok::<(), rimms::Error>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FftShift {
     /// Of what.
@@ -113,6 +178,18 @@ pub struct FftShift {
 }
 
 /// `out[c][r] = x[r][c]`, conjugated on request.
+///
+/// ```
+/// # use rimms::op::{Call, SampleType, Transpose};
+/// # use rimms::{Runtime, arg, arg_mut};
+/// # let rt = Runtime::builder().cpus(1).build()?;
+/// # let (mut x, mut y) = (rt.alloc::<f32>(6)?, rt.alloc::<f32>(6)?);
+/// x.overwrite()?.copy_from_slice(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0])?; // two rows of three
+/// let turn = Transpose { sample: SampleType::Real, rows: 2, cols: 3, conjugate: false };
+/// rt.call(&Call::Transpose(turn), &mut [arg(&x), arg_mut(&mut y)])?;
+/// assert_eq!(y.read()?[..], [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
+/// # Ok::<(), rimms::Error>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Transpose {
     /// Of what.
@@ -126,6 +203,18 @@ pub struct Transpose {
 }
 
 /// `out = factor · x`.
+///
+/// ```
+/// # use rimms::op::{Call, SampleType, Scale};
+/// # use rimms::{Complex32, Runtime, arg_mut};
+/// # let rt = Runtime::builder().cpus(1).build()?;
+/// # let mut x = rt.alloc::<Complex32>(4)?;
+/// x.overwrite()?.fill(Complex32::new(3.0, 1.0))?;
+/// let turn = Scale { sample: SampleType::Complex, factor: Complex32::I, len: 4, in_place: true };
+/// rt.call(&Call::Scale(turn), &mut [arg_mut(&mut x)])?;
+/// assert_eq!(x.read()?[0], Complex32::new(-1.0, 3.0));
+/// # Ok::<(), rimms::Error>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Scale {
     /// Of what. For real samples the factor's imaginary part is 0.
@@ -139,6 +228,18 @@ pub struct Scale {
 }
 
 /// Every element becomes the pattern.
+///
+/// ```
+/// # use rimms::op::{Call, Element, Fill};
+/// # use rimms::{Runtime, arg_mut};
+/// # let rt = Runtime::builder().cpus(1).build()?;
+/// # let mut x = rt.alloc::<u16>(3)?;
+/// let pattern = 7_u16.to_ne_bytes().as_slice().into();
+/// let sevens = Fill { pattern, element: Element::of::<u16>(), len: 3 };
+/// rt.call(&Call::Fill(sevens), &mut [arg_mut(&mut x)])?;
+/// assert_eq!(x.read()?[..], [7, 7, 7]);
+/// # Ok::<(), rimms::Error>(())
+/// ```
 #[derive(Clone, PartialEq, Debug)]
 pub struct Fill {
     /// The element's bytes.
@@ -150,6 +251,16 @@ pub struct Fill {
 }
 
 /// One unit of work.
+///
+/// ```
+/// use rimms::op::{Call, Element, Role, Shape};
+/// # use rimms::Complex32;
+/// let call = Call::Magnitude(64);
+/// assert_eq!((call.to_string().as_str(), call.roles()), ("magnitude of 64", &[Role::In, Role::Out][..]));
+/// let (x, y) = (Shape::new(64, Element::of::<Complex32>()), Shape::new(64, Element::of::<f32>()));
+/// assert!(call.check(&[x, y]).is_ok());
+/// assert!(call.check(&[y, x]).is_err());
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Call {
@@ -176,6 +287,14 @@ pub enum Call {
 }
 
 /// What sort of call, without parameters: the key of capabilities and costs.
+///
+/// ```
+/// use rimms::op::{Call, OpKind};
+/// // Sizes are parameters, and not part of it:
+/// assert_eq!(Call::ArgMax(8).kind(), Call::ArgMax(1024).kind());
+/// assert_eq!(OpKind::ArgMax.name(), "arg-max");
+/// assert!(OpKind::BUILT_IN.contains(&OpKind::Fft));
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum OpKind {

@@ -71,6 +71,14 @@ impl fmt::Debug for Element {
 }
 
 /// The two sample types of signal processing, which the built-in ops are defined on.
+///
+/// ```
+/// use rimms::Complex32;
+/// use rimms::op::{Element, SampleType};
+/// assert_eq!(SampleType::Complex.element(), Element::of::<Complex32>());
+/// assert_eq!(SampleType::Real.element().size(), 4);
+/// assert_eq!(SampleType::Real.to_string(), "real");
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum SampleType {
     /// Real, `f32`.
@@ -100,6 +108,16 @@ impl fmt::Display for SampleType {
 }
 
 /// Types the built-in ops work on: `f32` and [`Complex32`].
+///
+/// ```
+/// use rimms::op::SampleType;
+/// use rimms::{Complex32, Sample};
+/// fn energy<S: Sample>(x: &[S]) -> f32 {
+///     x.iter().map(|s| s.to_complex().norm_sqr()).sum()
+/// }
+/// assert_eq!((energy(&[3.0_f32, 4.0]), energy(&[Complex32::new(3.0, 4.0)])), (25.0, 25.0));
+/// assert_eq!((f32::TYPE, Complex32::TYPE), (SampleType::Real, SampleType::Complex));
+/// ```
 pub trait Sample: Pod + Send + Sync + private::Sealed {
     /// Which of the two.
     const TYPE: SampleType;

@@ -8,6 +8,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The kind of device a kernel is written for.
+///
+/// ```
+/// # use rimms::op::{Target, UserOp};
+/// let op = UserOp::builder("clear")
+///     .output::<f32>()
+///     .on_cpu(|k| Ok(k.output::<f32>(0)?.fill(0.0)))
+///     .build()?;
+/// assert!(op.runs_on(Target::Cpu));
+/// assert!(!op.runs_on(Target::Sim)); // never placed there
+/// # Ok::<(), rimms::Error>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 #[non_exhaustive]
 pub enum Target {
@@ -142,6 +153,23 @@ impl fmt::Debug for UserOp {
 }
 
 /// A call of a [`UserOp`], with its parameters.
+///
+/// ```
+/// # use rimms::op::{Call, KernelArgs, Role, Target, UserOp};
+/// # let op = UserOp::builder("set").output::<f32>().on_cpu(|k| {
+/// #     let value = *k.params::<f32>()?;
+/// #     Ok(k.output::<f32>(0)?.fill(value))
+/// # }).build()?;
+/// // `op` fills its only operand with its parameter.
+/// let Call::User(call) = op.with(3.0_f32) else { unreachable!() };
+/// let mut y = [0.0_f32; 2];
+/// let mut args = KernelArgs::new();
+/// args.push(Role::Out, bytemuck::cast_slice_mut(&mut y));
+/// call.run(Target::Cpu, &mut args)?; // what a device does
+/// drop(args);
+/// assert_eq!(y, [3.0, 3.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct UserCall {
     op: UserOp,
@@ -176,6 +204,15 @@ impl fmt::Debug for UserCall {
 }
 
 /// Declares a [`UserOp`]: operands in order, a shape rule, a kernel for each kind of device.
+///
+/// ```
+/// use rimms::op::UserOp;
+/// let sum = UserOp::builder("sum")
+///     .input::<f32>()
+///     .output::<f32>()
+///     .shape(|len| if len[1] == 1 { Ok(()) } else { Err(format!("the sum is 1 element, not {}", len[1])) });
+/// assert!(sum.build().unwrap_err().to_string().contains("no kernel"));
+/// ```
 #[must_use]
 pub struct UserOpBuilder {
     name: Box<str>,

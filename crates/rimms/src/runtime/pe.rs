@@ -91,6 +91,15 @@ impl fmt::Debug for Pe {
 }
 
 /// A resource as a program sees it.
+///
+/// ```
+/// # use rimms::{ResourceId, Runtime, device::sim::Sim};
+/// let rt = Runtime::builder().cpus(4).device(Sim::acc("acc0", 1 << 20, Default::default())?).build()?;
+/// let [host, acc] = &rt.resources()[..] else { unreachable!() }; // the four CPUs share one
+/// assert_eq!((host.id, &*host.name), (ResourceId::HOST, "host"));
+/// assert_eq!((acc.id, &*acc.name), (rt.pes()[4].resource(), "acc0"));
+/// # Ok::<(), rimms::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResourceInfo {
     /// Its id.

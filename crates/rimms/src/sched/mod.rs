@@ -27,6 +27,14 @@ use std::fmt;
 use std::sync::Arc;
 
 /// A PE that can run the call.
+///
+/// ```
+/// use rimms::sched::{Candidate, EarliestFinish, Policy};
+/// let slow = Candidate { pe: 0, busy_ns: 0.0, cost_ns: Some(900.0) };
+/// let fast_but_busy = Candidate { pe: 3, busy_ns: 500.0, cost_ns: Some(100.0) };
+/// // The answer is an index among the candidates, not the number of a PE.
+/// assert_eq!(EarliestFinish.choose(0, &[slow, fast_but_busy]), 1);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Candidate {
     /// Its number in the runtime.
@@ -38,6 +46,24 @@ pub struct Candidate {
 }
 
 /// A scheduling policy.
+///
+/// ```
+/// use rimms::{Runtime, sched::{Candidate, Policy}};
+/// # use std::sync::Arc;
+/// #[derive(Debug)]
+/// struct LastOne;
+///
+/// impl Policy for LastOne {
+///     fn name(&self) -> &'static str { "last-one" }
+///     fn needs_costs(&self) -> bool { false }
+///     fn choose(&self, _turn: usize, candidates: &[Candidate]) -> usize { candidates.len() - 1 }
+/// }
+///
+/// let rt = Runtime::builder().cpus(3).policy(Arc::new(LastOne)).build()?;
+/// rt.fill(0_u32, &mut rt.alloc(16)?)?;
+/// assert_eq!((rt.policy(), rt.counters().calls("cpu2")), ("last-one", 1));
+/// # Ok::<(), rimms::Error>(())
+/// ```
 pub trait Policy: Send + Sync + fmt::Debug {
     /// The name used on command lines.
     fn name(&self) -> &'static str;

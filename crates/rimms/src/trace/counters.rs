@@ -6,6 +6,18 @@ use std::ops::{Add, Sub};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Why bytes were copied.
+///
+/// ```
+/// # use rimms::{Cause, Runtime, device::sim::Sim};
+/// # let rt = Runtime::builder().cpus(0).device(Sim::acc("acc0", 1 << 20, Default::default())?).build()?;
+/// let mut x = rt.alloc::<f32>(64)?;
+/// x.overwrite()?.fill(1.0)?;
+/// rt.scale_in_place(2.0, &mut x)?; // the accelerator needs the elements
+/// let _ = x.read()?[0]; // and the host wants them back
+/// let copies = |cause| rt.counters().by_cause(cause).copies;
+/// assert_eq!(Cause::ALL.map(copies), [1, 0, 1, 0, 0]);
+/// # Ok::<(), rimms::Error>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Cause {
     /// A call needed them where it ran.
@@ -37,6 +49,13 @@ impl Cause {
 }
 
 /// A number of copies and the bytes they moved.
+///
+/// ```
+/// use rimms::trace::Flow;
+/// let (before, after) = (Flow { copies: 2, bytes: 512 }, Flow { copies: 3, bytes: 768 });
+/// assert_eq!(after - before, Flow { copies: 1, bytes: 256 });
+/// assert_eq!([before, after].into_iter().sum::<Flow>(), Flow { copies: 5, bytes: 1280 });
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Flow {
     /// Copies.
@@ -66,6 +85,18 @@ impl Sum for Flow {
 }
 
 /// The copies from one resource to another for one cause.
+///
+/// ```
+/// # use rimms::{Cause, ResourceId, Runtime, device::sim::Sim, trace::{Flow, PairFlow}};
+/// # let rt = Runtime::builder().cpus(0).device(Sim::acc("acc0", 1 << 20, Default::default())?).build()?;
+/// let mut x = rt.alloc::<f32>(64)?;
+/// x.overwrite()?.fill(1.0)?;
+/// rt.scale_in_place(2.0, &mut x)?;
+/// let to = rt.pes()[0].resource();
+/// let flow = Flow { copies: 1, bytes: 256 };
+/// assert_eq!(rt.counters().flows, [PairFlow { from: ResourceId::HOST, to, cause: Cause::Input, flow }]);
+/// # Ok::<(), rimms::Error>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PairFlow {
     /// Source.
