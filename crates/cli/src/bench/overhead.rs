@@ -143,11 +143,7 @@ fn table(lines: &[Line]) -> Table {
         let met = |found: Option<f64>, target: Option<f64>| match (found, target) {
             (Some(f), Some(t)) => {
                 // To the digit that is shown: a slab's own header is no part of a leaf.
-                if f < t + 0.05 {
-                    "met"
-                } else {
-                    "missed"
-                }
+                if f < t + 0.05 { "met" } else { "missed" }
             }
             _ => "",
         };
