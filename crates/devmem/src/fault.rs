@@ -75,6 +75,19 @@ pub enum BadFree {
     Twice(Option<FreedAt>),
     /// It lies inside a buffer, not at its start.
     Inside,
+    /// Something wants the buffer to stay.
+    Held(Holder),
+}
+
+/// What keeps a buffer from being freed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Holder {
+    /// A kernel that runs.
+    Kernel,
+    /// A region of it that the host has mapped.
+    Mapping,
+    /// A buffer that is a part of it.
+    Part,
 }
 
 impl fmt::Display for BadFree {
@@ -83,6 +96,9 @@ impl fmt::Display for BadFree {
             BadFree::Null => f.write_str("the address is null"),
             BadFree::NeverAllocated => f.write_str("no buffer ever had this address"),
             BadFree::Twice(freed) => write!(f, "the buffer is free already{}", Where(*freed)),
+            BadFree::Held(Holder::Kernel) => f.write_str("a kernel that runs uses the buffer"),
+            BadFree::Held(Holder::Mapping) => f.write_str("the host has the buffer mapped; unmap it first"),
+            BadFree::Held(Holder::Part) => f.write_str("a sub-buffer of it lives; free that first"),
             BadFree::Inside => f.write_str("free the address that allocate gave, offset 0"),
         }
     }
@@ -183,6 +199,12 @@ pub enum Fault {
         /// What is wrong with it.
         reason: BadFree,
     },
+    /// The mapping that was used is not one of the memory, or not any more.
+    #[error("{place}: this region is not mapped")]
+    NotMapped {
+        /// The use.
+        place: Place,
+    },
     /// The host's bytes do not have the size or shape of the device's.
     #[error("{space} memory: wanted {wanted} bytes from the caller, found {found}")]
     WrongSize {
@@ -243,4 +265,47 @@ pub enum Fault {
         /// Bytes asked for.
         wanted: u64,
     },
+}
+
+impl Fault {
+    /// The use that went wrong; `None` where it was not the use of an address.
+    pub fn place(&self) -> Option<&Place> {
+        match self {
+            Fault::Null { place }
+            | Fault::NeverAllocated { place }
+            | Fault::Freed { place, .. }
+            | Fault::OutOfBounds { place, .. }
+            | Fault::Overflow { place }
+            | Fault::ReadOnly { place }
+            | Fault::WriteOnly { place }
+            | Fault::Misaligned { place, .. }
+            | Fault::BadFree { place, .. }
+            | Fault::NotMapped { place }
+            | Fault::RowsOverlap { place, .. } => Some(place),
+            Fault::WrongSize { .. }
+            | Fault::OutOfMemory { .. }
+            | Fault::TooBig { .. }
+            | Fault::IndicesUsedUp { .. }
+            | Fault::HostOutOfMemory { .. } => None,
+        }
+    }
+
+    /// The same fault of another use.
+    pub(crate) fn at(mut self, use_: Place) -> Self {
+        match &mut self {
+            Fault::Null { place }
+            | Fault::NeverAllocated { place }
+            | Fault::Freed { place, .. }
+            | Fault::OutOfBounds { place, .. }
+            | Fault::Overflow { place }
+            | Fault::ReadOnly { place }
+            | Fault::WriteOnly { place }
+            | Fault::Misaligned { place, .. }
+            | Fault::BadFree { place, .. }
+            | Fault::NotMapped { place }
+            | Fault::RowsOverlap { place, .. } => *place = use_,
+            _ => {}
+        }
+        self
+    }
 }

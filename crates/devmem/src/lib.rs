@@ -35,22 +35,31 @@
 //!
 //! # Inside
 //! `raw` holds the unsafe code: storage, the slot table, and the argument why no access touches storage after
-//! it was reused. `indices` and `shards` are the allocator. Atomic operations will be further methods on a
-//! checked range of words; host buffers and sub-buffers further kinds of storage behind the pointer in a
-//! header; observers and checkers stand between the check and the bytes, in `Memory`'s access functions.
+//! it was reused. `indices` and `shards` are the allocator.
 
 mod address;
+mod atomic;
 mod fault;
 mod indices;
+mod kernel;
 mod memory;
+pub mod observe;
 mod raw;
 mod shards;
 mod space;
+mod view;
 
 pub use address::{Address, AddressLayout, LayoutError, Parts};
-pub use fault::{BadFree, Fault, FreedAt, Place};
-pub use memory::Memory;
+pub use atomic::{AtomicInteger, AtomicOp, AtomicValue, FloatOp};
+pub use fault::{BadFree, Fault, FreedAt, Holder, Place};
+pub use kernel::{
+    Arrival, Barrier, Device, Divergence, Failure, Group, Item, Kernel, Launch, NdRange, Outcome, Party, RangeError,
+    Who, WorkItem,
+};
+pub use memory::{Constant, Dump, Hold, Lifecycle, MapId, Mapping, Memory};
+pub use raw::host::HostBytes;
 pub use space::{Access, AddressSpace, Flags, Init};
+pub use view::View;
 
 /// The example of the README, as a test.
 #[cfg(doctest)]

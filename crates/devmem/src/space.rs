@@ -49,6 +49,8 @@ pub enum Access {
     Read,
     /// Bytes are written.
     Write,
+    /// Bytes are read and written in one step.
+    Atomic,
     /// The buffer is given back.
     Free,
 }
@@ -58,6 +60,7 @@ impl fmt::Display for Access {
         f.write_str(match self {
             Access::Read => "read",
             Access::Write => "write",
+            Access::Atomic => "atomic access",
             Access::Free => "free",
         })
     }

@@ -47,7 +47,16 @@ impl Memory {
     /// bytes a cycle.
     #[inline]
     pub fn load(&self, address: Address, into: &mut [u8]) -> Result<(), Fault> {
-        self.with::<0, _>(Range::bytes(address, into.len() as u64, Access::Read), |bytes| bytes.load(into))
+        self.load_at(address, into).map(drop)
+    }
+
+    /// As [`load`](Self::load); where the bytes are in the buffer that they belong to, as for all `…_at`.
+    #[inline(always)]
+    pub(crate) fn load_at(&self, address: Address, into: &mut [u8]) -> Result<Address, Fault> {
+        self.with_root::<0, _>(Range::bytes(address, into.len() as u64, Access::Read), |bytes, root| {
+            bytes.load(into);
+            root
+        })
     }
 
     /// Copies `from` to the bytes at `address`.
@@ -58,7 +67,21 @@ impl Memory {
     /// Cost: as [`load`](Self::load); some 5 ns more for each 32-bit word that is stored to in part.
     #[inline]
     pub fn store(&self, address: Address, from: &[u8]) -> Result<(), Fault> {
-        self.with::<0, _>(Range::bytes(address, from.len() as u64, Access::Write), |bytes| bytes.store(from))
+        self.store_at::<false>(address, from).map(drop)
+    }
+
+    /// As [`store`](Self::store), and whether any byte has changed if that is asked.
+    #[inline(always)]
+    pub(crate) fn store_at<const COMPARE: bool>(
+        &self,
+        address: Address,
+        from: &[u8],
+    ) -> Result<(Address, bool), Fault> {
+        self.with_root::<0, _>(Range::bytes(address, from.len() as u64, Access::Write), |bytes, root| {
+            let changes = !COMPARE || !equal(bytes, from);
+            bytes.store(from);
+            (root, changes)
+        })
     }
 
     /// The value at `address`.
@@ -78,6 +101,11 @@ impl Memory {
     /// The [`Fault`] of the access, or [`Fault::Misaligned`] when the offset is no multiple of `T`'s alignment.
     #[inline]
     pub fn load_value<T: Pod>(&self, address: Address) -> Result<T, Fault> {
+        self.load_value_at(address).map(|(value, _)| value)
+    }
+
+    #[inline(always)]
+    pub(crate) fn load_value_at<T: Pod>(&self, address: Address) -> Result<(T, Address), Fault> {
         // Whole words go through registers: as bytes in memory they would be stored one by one and read back as one.
         if align_of::<T>() >= align_of::<u32>() {
             match size_of::<T>() {
@@ -89,14 +117,17 @@ impl Memory {
         }
         let mut value = T::zeroed();
         let range = Range::of::<T>(address, Access::Read);
-        self.with::<0, _>(range, |bytes| bytes.load(bytemuck::bytes_of_mut(&mut value)))?;
-        Ok(value)
+        let root = self.with_root::<0, _>(range, |bytes, root| {
+            bytes.load(bytemuck::bytes_of_mut(&mut value));
+            root
+        })?;
+        Ok((value, root))
     }
 
     #[inline(always)]
-    fn load_words<T: Pod, const N: usize>(&self, address: Address) -> Result<T, Fault> {
+    fn load_words<T: Pod, const N: usize>(&self, address: Address) -> Result<(T, Address), Fault> {
         let range = Range::of::<T>(address, Access::Read);
-        self.with::<0, _>(range, |bytes| bytemuck::cast(bytes.load_words::<N>()))
+        self.with_root::<0, _>(range, |bytes, root| (bytemuck::cast(bytes.load_words::<N>()), root))
     }
 
     /// Stores a value at `address`.
@@ -105,22 +136,44 @@ impl Memory {
     /// The [`Fault`] of the access, or [`Fault::Misaligned`] when the offset is no multiple of `T`'s alignment.
     #[inline]
     pub fn store_value<T: Pod>(&self, address: Address, value: T) -> Result<(), Fault> {
+        self.store_value_at::<T, false>(address, value).map(drop)
+    }
+
+    #[inline(always)]
+    pub(crate) fn store_value_at<T: Pod, const COMPARE: bool>(
+        &self,
+        address: Address,
+        value: T,
+    ) -> Result<(Address, bool), Fault> {
         if align_of::<T>() >= align_of::<u32>() {
             match size_of::<T>() {
-                4 => return self.store_words::<T, 1>(address, value),
-                8 => return self.store_words::<T, 2>(address, value),
-                16 => return self.store_words::<T, 4>(address, value),
+                4 => return self.store_words::<T, 1, COMPARE>(address, value),
+                8 => return self.store_words::<T, 2, COMPARE>(address, value),
+                16 => return self.store_words::<T, 4, COMPARE>(address, value),
                 _ => {}
             }
         }
         let range = Range::of::<T>(address, Access::Write);
-        self.with::<0, _>(range, |bytes| bytes.store(bytemuck::bytes_of(&value)))
+        self.with_root::<0, _>(range, |bytes, root| {
+            let changes = !COMPARE || !equal(bytes, bytemuck::bytes_of(&value));
+            bytes.store(bytemuck::bytes_of(&value));
+            (root, changes)
+        })
     }
 
     #[inline(always)]
-    fn store_words<T: Pod, const N: usize>(&self, address: Address, value: T) -> Result<(), Fault> {
+    fn store_words<T: Pod, const N: usize, const COMPARE: bool>(
+        &self,
+        address: Address,
+        value: T,
+    ) -> Result<(Address, bool), Fault> {
         let range = Range::of::<T>(address, Access::Write);
-        self.with::<0, _>(range, |bytes| bytes.store_words::<N>(bytemuck::cast(value)))
+        self.with_root::<0, _>(range, |bytes, root| {
+            let words: [u32; N] = bytemuck::cast(value);
+            let changes = !COMPARE || bytes.load_words::<N>() != words;
+            bytes.store_words::<N>(words);
+            (root, changes)
+        })
     }
 
     /// Copies `size` bytes from `from` to `to` in this memory. The ranges may overlap: the bytes arrive as they
@@ -137,10 +190,24 @@ impl Memory {
     /// # Errors
     /// As [`copy`](Self::copy).
     pub fn copy_from(&self, to: Address, source: &Memory, from: Address, size: u64) -> Result<(), Fault> {
+        self.copy_from_at(to, source, from, size).map(drop)
+    }
+
+    /// As [`copy_from`](Self::copy_from); where the bytes were, and where they are now.
+    pub(crate) fn copy_from_at(
+        &self,
+        to: Address,
+        source: &Memory,
+        from: Address,
+        size: u64,
+    ) -> Result<(Address, Address), Fault> {
         // Both buffers stay until the copy is done, and both ranges are checked before anything is stored.
         let backwards = std::ptr::eq(self, source) && to > from && to.raw() - from.raw() < size;
-        source.with::<0, _>(Range::bytes(from, size, Access::Read), |from| {
-            self.with::<1, _>(Range::bytes(to, size, Access::Write), |to| copy_bytes(to, from, backwards))
+        source.with_root::<0, _>(Range::bytes(from, size, Access::Read), |from, from_root| {
+            self.with_root::<1, _>(Range::bytes(to, size, Access::Write), |to, to_root| {
+                copy_bytes(to, from, backwards);
+                (from_root, to_root)
+            })
         })?
     }
 
@@ -149,11 +216,18 @@ impl Memory {
     /// # Errors
     /// The [`Fault`] of the store, or [`Fault::WrongSize`] when the pattern is empty and the range is not.
     pub fn fill(&self, address: Address, pattern: &[u8], size: u64) -> Result<(), Fault> {
+        self.fill_at(address, pattern, size).map(drop)
+    }
+
+    pub(crate) fn fill_at(&self, address: Address, pattern: &[u8], size: u64) -> Result<Address, Fault> {
         if pattern.is_empty() && size > 0 {
             self.check(address, size, Access::Write)?;
             return Err(Fault::WrongSize { space: self.space, wanted: 1, found: 0 });
         }
-        self.with::<0, _>(Range::bytes(address, size, Access::Write), |bytes| fill_bytes(bytes, pattern))
+        self.with_root::<0, _>(Range::bytes(address, size, Access::Write), |bytes, root| {
+            fill_bytes(bytes, pattern);
+            root
+        })
     }
 
     /// Checks an access without doing it. The answer is that of one moment: another thread may free the buffer
@@ -179,23 +253,48 @@ impl Memory {
         range: Range,
         act: impl FnOnce(Bytes<'_>) -> R,
     ) -> Result<R, Fault> {
+        self.with_root::<WORD, R>(range, |bytes, _| act(bytes))
+    }
+
+    /// As [`with`](Self::with), also with the address that the first byte has in the buffer that it belongs to (which is not
+    /// the buffer of the range where that is a part of another). Of no bytes, null.
+    #[inline(always)]
+    pub(super) fn with_root<const WORD: usize, R>(
+        &self,
+        range: Range,
+        act: impl FnOnce(Bytes<'_>, Address) -> R,
+    ) -> Result<R, Fault> {
         let Range { address, size, alignment, access } = range;
         loop {
             if let Some(pinned) = self.table.pin::<WORD>(address) {
+                let block = pinned.block();
                 let bytes = match access {
-                    Access::Write => pinned.block().writable(address.raw(), size, alignment),
-                    _ => pinned.block().readable(address.raw(), size, alignment),
+                    Access::Write => block.writable(address.raw(), size, alignment),
+                    Access::Atomic => block.changeable(address.raw(), size, alignment),
+                    _ => block.readable(address.raw(), size, alignment),
                 };
                 if let Some(bytes) = bytes {
-                    return Ok(act(bytes));
+                    let root = block.root().wrapping_add(address.raw().wrapping_sub(block.base()));
+                    return Ok(act(bytes, Address::from_raw(root)));
                 }
             }
             self.judge::<WORD>(address, size, alignment, access)?;
             if size == 0 {
-                return Ok(act(Bytes::NONE));
+                return Ok(act(Bytes::NONE, Address::NULL));
             }
         }
     }
+}
+
+/// Whether the range holds these bytes, as many as they are.
+fn equal(bytes: Bytes<'_>, with: &[u8]) -> bool {
+    let mut stage = [0; STAGE];
+    let mut parts = with.chunks(STAGE).zip((0..).step_by(STAGE));
+    parts.all(|(part, at)| {
+        let stage = &mut stage[..part.len()];
+        bytes.part(at, part.len()).load(stage);
+        stage == part
+    })
 }
 
 /// Copies as if all of `from` were read before anything is stored: piece by piece, beginning at the end

@@ -56,6 +56,21 @@ impl Memory {
         }
     }
 
+    /// Refuses what is not the start of a live buffer.
+    pub(super) fn judge_start(&self, address: Address, size: u64, access: Access) -> Result<(), Fault> {
+        self.size_of(address)?;
+        let (place, alignment) = (self.place_of(address, size, access), self.layout.greatest_buffer());
+        if place.offset == 0 { Ok(()) } else { Err(Fault::Misaligned { place, alignment }) }
+    }
+
+    /// Refuses a region that is not inside the buffer that begins at `start`.
+    pub(super) fn judge_part(&self, start: Address, offset: u64, size: u64, access: Access) -> Result<(), Fault> {
+        let length = self.size_of(start)?;
+        let place = self.place_of(self.layout.add(start, offset).unwrap_or(start), size, access);
+        let end = offset.checked_add(size).ok_or(Fault::Overflow { place })?;
+        if end <= length { Ok(()) } else { Err(Fault::OutOfBounds { place, length, beyond: end - length }) }
+    }
+
     /// Why the address could not be freed.
     #[cold]
     pub(super) fn judge_free(&self, address: Address) -> Fault {
@@ -74,7 +89,7 @@ impl Memory {
         Fault::BadFree { place, reason }
     }
 
-    pub(super) fn place_of(&self, address: Address, size: u64, access: Access) -> Place {
+    pub(crate) fn place_of(&self, address: Address, size: u64, access: Access) -> Place {
         let parts = self.layout.decode(address);
         Place {
             space: self.space,
@@ -129,8 +144,8 @@ fn judge_range(block: &Block, place: Place, alignment: u64) -> Option<Fault> {
         return Some(Fault::OutOfBounds { place, length, beyond: end - length });
     }
     match place.access {
-        Access::Read if !block.flags().readable() => Some(Fault::WriteOnly { place }),
-        Access::Write if !block.flags().writable() => Some(Fault::ReadOnly { place }),
+        Access::Read | Access::Atomic if !block.flags().readable() => Some(Fault::WriteOnly { place }),
+        Access::Write | Access::Atomic if !block.flags().writable() => Some(Fault::ReadOnly { place }),
         _ if !place.offset.is_multiple_of(alignment) => Some(Fault::Misaligned { place, alignment }),
         _ => None,
     }

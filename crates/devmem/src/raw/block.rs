@@ -1,13 +1,17 @@
 //! The storage of one buffer: header and bytes.
 //!
-//! Invariants: what is reached through a [`Block`] pointer is initialised, `data` leads to `capacity` bytes,
-//! aligned to a cache line, and `readable`, `writable` ≤ `length` ≤ `capacity`. The header changes only while
-//! the block is [`Storage`].
+//! A block has bytes of its own behind the header. Its buffer's bytes are those, or the caller's ([`HostBytes`], which
+//! the header keeps), or a part of another buffer's ([`Lent`]: that buffer is not freed before the part was given back).
+//!
+//! Invariants: what is reached through a [`Block`] pointer is initialised; `data` leads to at least
+//! max(`readable`, `writable`) bytes in whole words, aligned to 8; the header changes only while the block is
+//! [`Storage`].
 
 use std::alloc::{self, Layout};
 use std::ptr::{self, NonNull};
 
 use super::hazard::Announced;
+use super::host::HostBytes;
 use super::words::Bytes;
 use crate::{AddressLayout, Flags, Init};
 
@@ -27,13 +31,19 @@ pub(crate) struct Block {
     /// Bytes from `base` on that may be stored to: all or none, by the flags.
     writable: u64,
     data: *mut u8,
-    length: u64,
-    flags: Flags,
-    /// Whether the bytes are known to be 0, as the host gave them.
-    fresh: bool,
+    /// Where the first byte is in the buffer that the bytes belong to: `base`, but for a part of another buffer.
+    root: u64,
+    /// Own bytes behind the header.
     capacity: usize,
-    /// What the host gave.
-    host: *mut u8,
+    /// The caller's bytes, where the buffer is made of them.
+    host: Option<HostBytes>,
+    flags: Flags,
+    /// Whether the own bytes are known to be 0, as the host gave them.
+    fresh: bool,
+    /// Whether the bytes are a part of the buffer at `root`, which is held for it.
+    part: bool,
+    /// Bytes of the allocation before the header.
+    lead: u8,
 }
 
 /// Stands in a slot while its buffer is being freed.
@@ -49,11 +59,13 @@ impl Block {
         readable: 0,
         writable: 0,
         data: ptr::null_mut(),
-        length: 0,
+        root: u64::MAX,
+        capacity: 0,
+        host: None,
         flags: Flags::READ_WRITE,
         fresh: false,
-        capacity: 0,
-        host: ptr::null_mut(),
+        part: false,
+        lead: 0,
     };
 
     #[inline(always)]
@@ -67,7 +79,14 @@ impl Block {
     }
 
     pub(crate) fn length(&self) -> u64 {
-        self.length
+        // Flags allow one or the other at least.
+        self.readable.max(self.writable)
+    }
+
+    /// Where the buffer's first byte is in the buffer that the bytes belong to.
+    #[inline(always)]
+    pub(crate) fn root(&self) -> u64 {
+        self.root
     }
 
     pub(crate) fn flags(&self) -> Flags {
@@ -88,6 +107,19 @@ impl Block {
         self.within(self.writable, address, size, alignment)
     }
 
+    /// The bytes at `address` if they may be loaded and stored to and the offset is a multiple of `alignment`.
+    #[inline(always)]
+    pub(crate) fn changeable(&self, address: u64, size: u64, alignment: u64) -> Option<Bytes<'_>> {
+        self.within(self.readable.min(self.writable), address, size, alignment)
+    }
+
+    /// A part of this buffer as a buffer of its own, for the holder of the buffer that the bytes belong to.
+    pub(super) fn lend(&self, origin: u64, size: u64) -> Option<Lent> {
+        let fits = origin.checked_add(size)? <= self.length() && origin.is_multiple_of(PART_ALIGN);
+        let root = self.root.checked_add(origin)?;
+        fits.then(|| Lent { data: self.data.wrapping_add(origin as usize), root, size })
+    }
+
     /// One subtraction checks index, generation and bounds: an address of another buffer is at least the greatest
     /// buffer away from `base`, and `size` is not 0.
     #[inline(always)]
@@ -96,9 +128,30 @@ impl Block {
         if size == 0 || size > limit || offset > limit - size || offset & (alignment - 1) != 0 {
             return None;
         }
-        // SAFETY: offset + size ≤ limit ≤ length ≤ capacity, a multiple of the word; the block is published, so
-        // it lives as long as the pin that lent `self` and its bytes are only used through `Bytes`.
+        // SAFETY: offset + size ≤ limit bytes lie at `data`, in whole words; the block is published, so it and they
+        // live as long as the pin that lent `self`, and the bytes are only used through `Bytes`.
         Some(unsafe { Bytes::new(self.data, offset as usize, size as usize) })
+    }
+}
+
+/// What a part of a buffer must begin at a multiple of, bytes: the greatest alignment of any plain type.
+pub(crate) const PART_ALIGN: u64 = 16;
+
+/// A part of a buffer, and the hold that keeps the buffer from being freed; who has it owes its return
+/// ([`Table::give_back`](super::table::Table::give_back)).
+pub(crate) struct Lent {
+    data: *mut u8,
+    root: u64,
+    size: u64,
+}
+
+// SAFETY: what it leads to may be used by any thread while the hold lasts.
+unsafe impl Send for Lent {}
+
+impl Lent {
+    /// The address of its first byte in the buffer that it is a part of.
+    pub(crate) fn root(&self) -> u64 {
+        self.root
     }
 }
 
@@ -119,12 +172,10 @@ impl Storage {
         if host.is_null() {
             return None;
         }
+        let lead = host.align_offset(LINE);
         // SAFETY: the layout has room for the way to the next line, the header and `capacity` bytes.
-        let (header, data) = unsafe {
-            let header = host.add(host.align_offset(LINE)).cast::<Block>();
-            (header, header.cast::<u8>().add(size_of::<Block>()))
-        };
-        let block = Block { capacity, host, data, fresh: true, ..Block::EMPTY };
+        let header = unsafe { host.add(lead) }.cast::<Block>();
+        let block = Block { capacity, fresh: true, lead: lead as u8, ..Block::EMPTY };
         // SAFETY: `header` is aligned, inside the allocation, and nobody else has it.
         unsafe { header.write(block) };
         NonNull::new(header).map(Storage)
@@ -139,6 +190,8 @@ impl Storage {
     /// Makes it the buffer at `base` with these `size` bytes. The caller has checked that `Init::Bytes` are
     /// `size` bytes, and that they fit; what does not fit is left out.
     pub(crate) fn prepare(&mut self, base: u64, size: usize, flags: Flags, init: Init<'_>) {
+        // SAFETY: own bytes lie behind the header.
+        let data = unsafe { self.0.as_ptr().add(1).cast::<u8>() };
         // SAFETY: initialised, and ours alone.
         let block = unsafe { self.0.as_mut() };
         let size = size.min(block.capacity);
@@ -146,17 +199,29 @@ impl Storage {
         unsafe {
             match init {
                 Init::Zeroed if block.fresh => {}
-                Init::Zeroed => block.data.write_bytes(0, size),
-                Init::Poison(pattern) => block.data.write_bytes(pattern, size),
-                Init::Bytes(bytes) => block.data.copy_from_nonoverlapping(bytes.as_ptr(), size.min(bytes.len())),
+                Init::Zeroed => data.write_bytes(0, size),
+                Init::Poison(pattern) => data.write_bytes(pattern, size),
+                Init::Bytes(bytes) => data.copy_from_nonoverlapping(bytes.as_ptr(), size.min(bytes.len())),
             }
         }
         block.fresh = false;
-        block.base = base;
-        block.length = size as u64;
-        block.flags = flags;
-        block.readable = if flags.readable() { block.length } else { 0 };
-        block.writable = if flags.writable() { block.length } else { 0 };
+        block.become_buffer(base, data, size as u64, flags, base);
+    }
+
+    /// Makes it a buffer at `base` of the caller's bytes.
+    pub(crate) fn prepare_host(&mut self, base: u64, bytes: HostBytes, flags: Flags) {
+        // SAFETY: initialised, and ours alone.
+        let block = unsafe { self.0.as_mut() };
+        block.become_buffer(base, bytes.data(), bytes.len(), flags, base);
+        block.host = Some(bytes);
+    }
+
+    /// Makes it a buffer at `base` of another buffer's bytes.
+    pub(crate) fn prepare_part(&mut self, base: u64, lent: &Lent, flags: Flags) {
+        // SAFETY: initialised, and ours alone.
+        let block = unsafe { self.0.as_mut() };
+        block.become_buffer(base, lent.data, lent.size, flags, lent.root);
+        block.part = true;
     }
 
     /// Gives the block away, to be published.
@@ -173,14 +238,28 @@ impl Storage {
     }
 }
 
+impl Block {
+    fn become_buffer(&mut self, base: u64, data: *mut u8, size: u64, flags: Flags, root: u64) {
+        self.base = base;
+        self.readable = if flags.readable() { size } else { 0 };
+        self.writable = if flags.writable() { size } else { 0 };
+        self.data = data;
+        self.root = root;
+        self.flags = flags;
+        self.part = false;
+        self.host = None;
+    }
+}
+
 impl Drop for Storage {
     fn drop(&mut self) {
         // SAFETY: initialised, and ours alone.
-        let block = unsafe { self.0.as_ref() };
-        let host = block.host;
-        if let Some(layout) = host_layout(block.capacity) {
-            // SAFETY: `from_host` got it with this layout, and this is the only drop.
-            unsafe { alloc::dealloc(host, layout) };
+        let block = unsafe { self.0.as_mut() };
+        block.host = None;
+        let (lead, capacity) = (block.lead, block.capacity);
+        if let Some(layout) = host_layout(capacity) {
+            // SAFETY: `from_host` got it with this layout, `lead` bytes before the header; this is the only drop.
+            unsafe { alloc::dealloc(self.0.as_ptr().cast::<u8>().sub(lead.into()), layout) };
         }
     }
 }
@@ -203,10 +282,18 @@ impl Retired {
         Retired(block)
     }
 
-    /// Bytes of the buffer it was.
-    pub(crate) fn length(&self) -> u64 {
+    /// Bytes of capacity the buffer had: none as a part of another.
+    pub(crate) fn charged(&self) -> u64 {
         // SAFETY: a retired block lives, and its header does not change.
-        unsafe { self.0.as_ref() }.length
+        let block = unsafe { self.0.as_ref() };
+        if block.part { 0 } else { block.length() }
+    }
+
+    /// Where its first byte was in the buffer that it was a part of.
+    pub(crate) fn part_of(&self) -> Option<u64> {
+        // SAFETY: a retired block lives, and its header does not change.
+        let block = unsafe { self.0.as_ref() };
+        block.part.then_some(block.root)
     }
 
     /// Bytes of data it has room for.
@@ -221,7 +308,10 @@ impl Retired {
         let base = unsafe { self.0.as_ref() }.base;
         match announced {
             Announced::Addresses(addresses) if addresses.iter().all(|&a| layout.base_of(a) != base) => {
-                Ok(Storage(self.0))
+                let mut storage = Storage(self.0);
+                // SAFETY: initialised, and ours alone. What is kept for another buffer keeps no caller's bytes.
+                unsafe { storage.0.as_mut() }.host = None;
+                Ok(storage)
             }
             _ => Err(self),
         }

@@ -1,8 +1,9 @@
 //! The unsafe part of the crate: the bytes of buffers and the pointers to them.
 //!
 //! # Who may touch a buffer's storage, and when
-//! A buffer's storage is a [`block::Block`]: a header (first address, limits, length) and the bytes. It is
-//! reached through one pointer, in the buffer's [`table::Slot`], and goes through these hands:
+//! A buffer's storage is a [`block::Block`]: a header (first address, limits, length) and the bytes, or the way to
+//! bytes of the host ([`host::HostBytes`]) or of another buffer ([`block::Lent`]). It is reached through one pointer, in
+//! the buffer's [`table::Slot`], and goes through these hands:
 //!
 //! 1. *Owned* ([`block::Storage`]): one thread alone holds it, writes header and first contents with plain
 //!    writes, and publishes it in the slot (release).
@@ -32,13 +33,18 @@
 //! barrier, some microseconds where other threads run) serves a batch of retired blocks ([`pool`]).
 //! On hosts without such a barrier each access has a fence instead: the same argument, slower.
 //!
+//! A part of another buffer is announced by its own address. So a part that is freed gives its hold on the other buffer
+//! back only after a look of its own, when nobody is at work on it: the other buffer cannot be freed before that.
+//!
 //! A failed access announces itself as well, which at worst keeps a block retired for longer. Nothing that runs
 //! between announcement and clearing calls out of this crate, so a thread has one access (two addresses, for a copy)
 //! at a time.
 #![allow(unsafe_code)]
 
 pub(crate) mod block;
+pub(crate) mod futures;
 pub(crate) mod hazard;
+pub(crate) mod host;
 pub(crate) mod pool;
 pub(crate) mod table;
 pub(crate) mod words;

@@ -4,15 +4,18 @@
 //! full size from the start, so a reader follows two pointers that never change once set. The first chunk is
 //! there from the start, and reached without the directory.
 //!
-//! Who writes a slot: the holder of its index (an index is either free, with one holder, or in use). While
-//! in use, whoever exchanges the storage pointer for [`NOTHING`] becomes the holder.
+//! Who writes a slot: the owner of its index (an index is either free, with one owner, or in use). While in use,
+//! whoever closes the word `holds` becomes the owner. That word says how many want the buffer to stay (kernels that use
+//! it, mappings, parts of it): it can be closed only when nobody does, and who comes later finds it closed. The use
+//! number in it tells a slot's buffers apart, so that a hold on one is never taken on the next.
 
 use std::alloc::{self, Layout};
 use std::panic::Location;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering, fence};
+use std::thread;
 
-use super::block::{Block, NOTHING, Retired, Storage};
+use super::block::{Block, Lent, NOTHING, Retired, Storage};
 use super::hazard::Pin;
 use crate::{Address, AddressLayout, FreedAt};
 
@@ -22,14 +25,37 @@ pub(crate) struct Slot {
     block: AtomicPtr<Block>,
     /// How many buffers have been in this slot, the live one included.
     uses: AtomicU64,
+    /// The low half of `uses`, and below it how many hold the live buffer, or [`CLOSED`].
+    holds: AtomicU64,
     /// Where the last buffer was freed.
     freed_label: AtomicU64,
     freed_location: AtomicPtr<Location<'static>>,
+    /// Whether something is noted of the buffer elsewhere, such as its name.
+    noted: AtomicU64,
+    /// 1 while a thread does an atomic operation on the buffer that the host's hardware cannot.
+    lock: AtomicU64,
+    /// To a power of two: indices are turned into addresses by a shift.
+    _rest: u64,
 }
 
-/// Slots in a chunk (in the only one, where a layout has fewer indices). The host fills in its pages as they
-/// are touched.
-const CHUNK: u64 = 1 << 16;
+/// In the lower half of `holds`: no buffer is there to be held.
+const CLOSED: u64 = u32::MAX as u64;
+
+/// Why a buffer cannot be taken out of its slot.
+pub(crate) enum NotUnlinked {
+    /// It is not there (any more).
+    NotThere,
+    /// It is held.
+    Held,
+}
+
+/// Slots in a chunk (in the only one, where a layout has fewer indices) of a memory with many buffers. The host fills
+/// in its pages as they are touched.
+const LARGE_CHUNK: u64 = 1 << 16;
+
+/// The least chunk of a memory with few buffers, and the most entries that its directory has if chunks need not be larger.
+const SMALL_CHUNK: u64 = 1 << 6;
+const SMALL_DIRECTORY: u64 = 1 << 10;
 
 /// Chunks of slots.
 pub(crate) struct Table {
@@ -63,13 +89,15 @@ impl<const WORD: usize> Pinned<'_, WORD> {
 }
 
 impl Table {
-    pub(crate) fn new(layout: AddressLayout) -> Self {
+    /// A table for many buffers, or one that is made and dropped quickly.
+    pub(crate) fn new(layout: AddressLayout, large: bool) -> Self {
         let indices = layout.greatest_index() + 1;
-        let directory = Box::new_zeroed_slice(indices.div_ceil(CHUNK) as usize);
+        let chunk = if large { LARGE_CHUNK } else { SMALL_CHUNK.max(indices / SMALL_DIRECTORY) }.min(indices);
+        let directory = Box::new_zeroed_slice((indices / chunk) as usize);
         // SAFETY: a null AtomicPtr is all zero.
         let directory = unsafe { directory.assume_init() };
         let (first, index_shift) = (NonNull::dangling(), 64 - layout.index_bits());
-        let mut table = Table { first, index_shift, chunk: indices.min(CHUNK), directory, end: AtomicU64::new(0) };
+        let mut table = Table { first, index_shift, chunk, directory, end: AtomicU64::new(1) };
         match table.make_chunk(0) {
             Some(first) => table.first = first,
             None => alloc::handle_alloc_error(table.chunk_layout()),
@@ -79,16 +107,15 @@ impl Table {
 
     /// Whether `index` is the first of its chunk.
     pub(crate) fn begins_chunk(&self, index: u64) -> bool {
-        index.is_multiple_of(CHUNK)
+        index & (self.chunk - 1) == 0
     }
 
     /// The slot that an address names, if its chunk has been made.
     #[inline(always)]
     pub(crate) fn slot(&self, address: Address) -> Option<&Slot> {
         let index = address.raw() >> self.index_shift;
-        if index < CHUNK {
-            // SAFETY: the first chunk has a slot for each index below CHUNK that so many bits of an address can
-            // be; it is initialised and lives as long as the table.
+        if index < self.chunk {
+            // SAFETY: the first chunk has `chunk` slots; it is initialised and lives as long as the table.
             return Some(unsafe { self.first.add(index as usize).as_ref() });
         }
         self.slot_beyond(index)
@@ -97,10 +124,10 @@ impl Table {
     #[cold]
     #[inline(never)]
     fn slot_beyond(&self, index: u64) -> Option<&Slot> {
-        let entry = self.directory.get((index / CHUNK) as usize)?;
+        let entry = self.directory.get((index / self.chunk) as usize)?;
         let chunk = NonNull::new(entry.load(Ordering::Acquire))?;
-        // SAFETY: a chunk beyond the first has CHUNK slots, initialised, and lives as long as the table.
-        Some(unsafe { chunk.add((index % CHUNK) as usize).as_ref() })
+        // SAFETY: a chunk has `chunk` slots, initialised, and lives as long as the table.
+        Some(unsafe { chunk.add((index % self.chunk) as usize).as_ref() })
     }
 
     /// The slot that an address names, its chunk being made where needed; `None` when the host has no memory for it.
@@ -110,7 +137,7 @@ impl Table {
             self.end.fetch_max(index + 1, Ordering::Relaxed);
         }
         if self.slot(address).is_none() {
-            self.make_chunk(index / CHUNK)?;
+            self.make_chunk(index / self.chunk)?;
         }
         self.slot(address)
     }
@@ -133,7 +160,7 @@ impl Table {
 
     fn chunk_layout(&self) -> Layout {
         let size = size_of::<Slot>() << self.chunk.ilog2();
-        // SAFETY: the alignment is that of a type, and at most 2^16 slots do not exceed any address range.
+        // SAFETY: the alignment is that of a type, and at most 2^22 slots do not exceed any address range.
         unsafe { Layout::from_size_align_unchecked(size, align_of::<Slot>()) }
     }
 
@@ -149,26 +176,83 @@ impl Table {
         Some(Pinned { block: unsafe { block.as_ref() }, _pin: pin })
     }
 
-    /// Takes the buffer that begins at `address` out of its slot, whose index then is the caller's; `None` when
-    /// it is not there (any more).
-    pub(crate) fn unlink(&self, address: Address, freed: FreedAt) -> Option<Retired> {
-        let slot = self.slot(address)?;
-        let nothing = ptr::from_ref(&NOTHING).cast_mut();
-        let block = {
-            let pinned = self.pin::<0>(address)?;
-            if pinned.block().base() != address.raw() {
-                return None;
+    /// Takes the buffer that begins at `address` out of its slot, whose index then is the caller's.
+    pub(crate) fn unlink(&self, address: Address, freed: FreedAt) -> Result<Retired, NotUnlinked> {
+        let slot = self.slot(address).ok_or(NotUnlinked::NotThere)?;
+        let mut holds = slot.holds.load(Ordering::Acquire);
+        loop {
+            // Read after `holds`: if that has not changed when it is closed, this buffer was there in between.
+            match self.pin::<0>(address) {
+                Some(pinned) if pinned.block().base() == address.raw() => {}
+                _ => return Err(NotUnlinked::NotThere),
             }
-            let block = ptr::from_ref(pinned.block).cast_mut();
-            // While the block is pinned it is not reused, so an equal pointer is the same buffer.
-            slot.block.compare_exchange(block, nothing, Ordering::AcqRel, Ordering::Relaxed).ok()?
-        };
+            match holds & CLOSED {
+                CLOSED => return Err(NotUnlinked::NotThere),
+                0 => {}
+                _ => return Err(NotUnlinked::Held),
+            }
+            match slot.holds.compare_exchange(holds, holds | CLOSED, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) => break,
+                Err(found) => holds = found,
+            }
+        }
+        let nothing = ptr::from_ref(&NOTHING).cast_mut();
+        let block = slot.block.swap(nothing, Ordering::AcqRel);
         fence(Ordering::Release);
         slot.freed_label.store(freed.label, Ordering::Relaxed);
         slot.freed_location.store(ptr::from_ref(freed.location).cast_mut(), Ordering::Relaxed);
         slot.block.store(ptr::null_mut(), Ordering::Release);
-        // SAFETY: published until now, and the exchange succeeded for this caller alone.
-        NonNull::new(block).map(|block| unsafe { Retired::new(block) })
+        // SAFETY: published until now, and `holds` was closed by this caller alone.
+        NonNull::new(block).map(|block| unsafe { Retired::new(block) }).ok_or(NotUnlinked::NotThere)
+    }
+
+    /// Keeps the buffer that begins at `address` from being freed until [`release`](Self::release); whether it is there.
+    pub(crate) fn hold(&self, address: Address) -> bool {
+        let Some(slot) = self.slot(address) else { return false };
+        let mut holds = slot.holds.load(Ordering::Acquire);
+        loop {
+            match self.pin::<0>(address) {
+                Some(pinned) if pinned.block().base() == address.raw() => {}
+                _ => return false,
+            }
+            // One less than closed would be closed by the next: 2^32 holds do not fit into any host.
+            if holds & CLOSED >= CLOSED - 1 {
+                return false;
+            }
+            match slot.holds.compare_exchange(holds, holds + 1, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) => return true,
+                Err(found) => holds = found,
+            }
+        }
+    }
+
+    /// Ends one [`hold`](Self::hold) of the buffer; the caller has one.
+    pub(crate) fn release(&self, address: Address) {
+        if let Some(slot) = self.slot(address) {
+            slot.holds.fetch_sub(1, Ordering::Release);
+        }
+    }
+
+    /// A part of the buffer at `address`, which is held for it; `None` when the buffer is not there, the part is not
+    /// in it, or does not begin where a part may.
+    pub(crate) fn lend(&self, layout: AddressLayout, address: Address, origin: u64, size: u64) -> Option<Lent> {
+        let pinned = self.pin::<1>(address)?;
+        if pinned.block().base() != address.raw() {
+            return None;
+        }
+        let lent = pinned.block().lend(origin, size)?;
+        // While a part is pinned, its root is held for it.
+        self.hold(Address::from_raw(layout.base_of(pinned.block().root()))).then_some(lent)
+    }
+
+    /// Ends the hold on the buffer that `root` is in, for a part that nobody is at work on any more.
+    pub(crate) fn give_back(&self, layout: AddressLayout, root: u64) {
+        self.release(Address::from_raw(layout.base_of(root)));
+    }
+
+    /// No index from this on has ever been used.
+    pub(crate) fn end(&self) -> u64 {
+        self.end.load(Ordering::Relaxed)
     }
 }
 
@@ -178,15 +262,41 @@ impl Slot {
         self.uses.load(Ordering::Acquire)
     }
 
-    /// Counts one more buffer in this slot. Only for the holder of its index.
+    /// Counts one more buffer in this slot. Only for the owner of its index.
     pub(crate) fn count_use(&self) -> u64 {
         let uses = self.uses.load(Ordering::Relaxed) + 1;
         self.uses.store(uses, Ordering::Release);
         uses
     }
 
-    /// Lets everybody see the buffer. Only for the holder of the slot's index, who is it no more.
+    /// How many hold the live buffer; `None` when there is none.
+    pub(crate) fn holds(&self) -> Option<u64> {
+        let holds = self.holds.load(Ordering::Acquire) & CLOSED;
+        (holds != CLOSED && self.uses() > 0).then_some(holds)
+    }
+
+    /// Whether something is noted of the buffer elsewhere.
+    pub(crate) fn is_noted(&self) -> bool {
+        self.noted.load(Ordering::Acquire) != 0
+    }
+
+    pub(crate) fn set_noted(&self, noted: bool) {
+        self.noted.store(u64::from(noted), Ordering::Release);
+    }
+
+    /// Does something while no other thread does so for this slot. For a few instructions only.
+    pub(crate) fn locked<R>(&self, act: impl FnOnce() -> R) -> R {
+        while self.lock.swap(1, Ordering::Acquire) != 0 {
+            thread::yield_now();
+        }
+        let result = act();
+        self.lock.store(0, Ordering::Release);
+        result
+    }
+
+    /// Lets everybody see the buffer. Only for the owner of the slot's index, who is it no more.
     pub(crate) fn publish(&self, storage: Storage) {
+        self.holds.store(self.uses.load(Ordering::Relaxed) << 32, Ordering::Release);
         self.block.store(storage.into_raw(), Ordering::Release);
     }
 
@@ -213,7 +323,7 @@ impl Drop for Table {
         for (number, entry) in self.directory.iter_mut().enumerate() {
             let Some(chunk) = NonNull::new(*entry.get_mut()) else { continue };
             // Slots that were never used are not looked at: the host need not fill in their pages.
-            let used = end.saturating_sub(number as u64 * CHUNK).min(self.chunk);
+            let used = end.saturating_sub(number as u64 * self.chunk).min(self.chunk);
             for i in 0..used as usize {
                 // SAFETY: a chunk has `chunk` slots, and `&mut self` says that they are ours alone.
                 let slot = unsafe { chunk.add(i).as_mut() };

@@ -3,9 +3,12 @@
 //! One word size for all: racing atomic operations of different sizes on the same bytes are undefined in Rust.
 //! A store of part of a word replaces just its bytes by compare-and-exchange, so neighbours written by others
 //! at the same time are never lost. The order of the bytes in memory is the host's, as in a plain array.
+//!
+//! The one exception are atomic operations on 64 bits ([`Bytes::double`]): the host's own, on two words at once. Every
+//! host with 64-bit atomics keeps them and those of single words apart; the language does not say so.
 
 use std::marker::PhantomData;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 const WORD: usize = size_of::<u32>();
 
@@ -90,6 +93,30 @@ impl<'a> Bytes<'a> {
                 unsafe { self.word(i) }.store(word, Relaxed);
             }
         }
+    }
+
+    /// The word that the range is, if it is one.
+    #[inline(always)]
+    pub(crate) fn single(self) -> Option<&'a AtomicU32> {
+        // SAFETY: the range is not empty, so the first word holds a byte of it.
+        (self.skip == 0 && self.len == WORD).then(|| unsafe { self.word(0) })
+    }
+
+    /// The aligned two words that the range is, if it is that.
+    #[inline(always)]
+    pub(crate) fn double(self) -> Option<&'a AtomicU64> {
+        let aligned = self.first.addr().is_multiple_of(align_of::<AtomicU64>());
+        // SAFETY: aligned, and both words hold bytes of the range.
+        (aligned && self.skip == 0 && self.len == 2 * WORD).then(|| unsafe { &*self.first.cast::<AtomicU64>() })
+    }
+
+    /// The aligned two words that hold the range, if there are such, and the bytes of them before it.
+    pub(crate) fn window(self) -> Option<(&'a AtomicU64, usize)> {
+        let below = self.first.addr() % align_of::<AtomicU64>();
+        let skip = below + self.skip;
+        let fits = self.len > 0 && skip + self.len <= size_of::<AtomicU64>();
+        // SAFETY: storage begins aligned and is whole double words long, so the one around a byte of the range is in it.
+        fits.then(|| (unsafe { &*self.first.byte_sub(below).cast::<AtomicU64>() }, skip))
     }
 
     /// Copies the bytes out; as many as both have.
@@ -223,4 +250,18 @@ fn store_part(word: &AtomicU32, skip: usize, bytes: &[u8]) {
             Err(found) => before = found,
         }
     }
+}
+
+/// The word as a signed one.
+#[inline(always)]
+pub(crate) fn signed_single(word: &AtomicU32) -> &AtomicI32 {
+    // SAFETY: same size, alignment and bits; both are only used atomically.
+    unsafe { AtomicI32::from_ptr(word.as_ptr().cast()) }
+}
+
+/// The two words as a signed number.
+#[inline(always)]
+pub(crate) fn signed_double(words: &AtomicU64) -> &AtomicI64 {
+    // SAFETY: as above.
+    unsafe { AtomicI64::from_ptr(words.as_ptr().cast()) }
 }

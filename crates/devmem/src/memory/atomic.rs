@@ -1,0 +1,143 @@
+//! Atomic operations on checked addresses.
+//!
+//! An aligned operation is the host's own on one word or two. One that is not aligned is done under a lock of its
+//! buffer, by exchange of the two words around it where it lies within such: atomic to all others that are not
+//! aligned, and in that case to all. What lies across the words' boundary is not atomic to aligned operations on the
+//! same bytes; checkers report operations that are not aligned.
+
+use std::sync::atomic::Ordering::{AcqRel, Acquire};
+
+use super::Memory;
+use super::access::Range;
+use crate::atomic::word::Sealed;
+use crate::raw::words::Bytes;
+use crate::{Access, Address, AtomicInteger, AtomicOp, AtomicValue, Fault};
+
+/// What an atomic operation has done.
+#[derive(Clone, Copy)]
+pub(crate) struct Change<T> {
+    pub(crate) before: T,
+    pub(crate) stored: bool,
+    pub(crate) aligned: bool,
+    /// Where in the buffer that the bytes belong to.
+    pub(crate) root: Address,
+}
+
+impl Memory {
+    /// Does an atomic operation on the value at `address`; the value that was there before.
+    ///
+    /// Offsets should be multiples of the type's size. Others are possible: such operations are atomic to each other, but
+    /// to those at proper offsets only where they do not cross a multiple of 8.
+    ///
+    /// # Errors
+    /// The [`Fault`] of the access, which needs a buffer that can be read and written; nothing is then changed.
+    ///
+    /// Cost: that of the host's operation and some 2 ns.
+    #[inline]
+    pub fn atomic<T: AtomicValue>(&self, address: Address, op: T::Op, operand: T) -> Result<T, Fault> {
+        self.change_by(address, op.into(), operand).map(|change| change.before)
+    }
+
+    // In line, so that the operation is known where the caller knows it.
+    #[inline(always)]
+    pub(crate) fn change_by<T: AtomicValue>(
+        &self,
+        address: Address,
+        op: AtomicOp,
+        operand: T,
+    ) -> Result<Change<T>, Fault> {
+        self.change(address, |word| T::change(word, op, operand), |value| Some(value.apply(op, operand)))
+    }
+
+    /// Stores `new` at `address` if the value there is `expected`, in one step. The value that was there before: `new`
+    /// was stored if that equals `expected`.
+    ///
+    /// ```
+    /// # use rimms_devmem::{AddressLayout, AddressSpace, Fault, Flags, Init, Memory};
+    /// # let memory = Memory::new(AddressSpace::Global, AddressLayout::GLOBAL);
+    /// let lock = memory.allocate(4, Flags::READ_WRITE, Init::Zeroed)?;
+    /// assert_eq!(memory.compare_exchange(lock, 0u32, 1)?, 0); // taken
+    /// assert_eq!(memory.compare_exchange(lock, 0u32, 1)?, 1); // somebody has it
+    /// # Ok::<(), Fault>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`atomic`](Self::atomic).
+    #[inline]
+    pub fn compare_exchange<T: AtomicInteger>(&self, address: Address, expected: T, new: T) -> Result<T, Fault> {
+        self.change_if(address, expected, new).map(|change| change.before)
+    }
+
+    #[inline]
+    pub(crate) fn change_if<T: AtomicInteger>(
+        &self,
+        address: Address,
+        expected: T,
+        new: T,
+    ) -> Result<Change<T>, Fault> {
+        let exchange = |word: T::Word<'_>| T::compare_exchange(word, expected, new);
+        let change = self.change(address, exchange, |value| (value == expected).then_some(new))?;
+        Ok(Change { stored: change.before == expected, ..change })
+    }
+
+    /// Does an operation that the host has for words, or for other offsets what it computes (`None`: nothing to store).
+    #[inline(always)]
+    fn change<T: AtomicValue>(
+        &self,
+        address: Address,
+        on_word: impl Fn(<T as Sealed>::Word<'_>) -> T,
+        apply: impl Fn(T) -> Option<T>,
+    ) -> Result<Change<T>, Fault> {
+        let range = Range::bytes(address, size_of::<T>() as u64, Access::Atomic);
+        self.with_root::<0, _>(range, |bytes, root| match T::word(bytes) {
+            Some(word) => Change { before: on_word(word), stored: true, aligned: true, root },
+            None => self.change_locked(root, bytes, &apply),
+        })
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn change_locked<T: AtomicValue>(
+        &self,
+        root: Address,
+        bytes: Bytes<'_>,
+        apply: &impl Fn(T) -> Option<T>,
+    ) -> Change<T> {
+        let change = || match bytes.window() {
+            Some((window, skip)) => change_in_window(window, skip, apply),
+            None => {
+                let mut before = T::zeroed();
+                bytes.load(bytemuck::bytes_of_mut(&mut before));
+                if let Some(after) = apply(before) {
+                    bytes.store(bytemuck::bytes_of(&after));
+                }
+                before
+            }
+        };
+        // The lock of the buffer that the bytes belong to: parts of one buffer have one lock.
+        let before = match self.table.slot(root) {
+            Some(slot) => slot.locked(change),
+            None => change(),
+        };
+        Change { before, stored: true, aligned: false, root }
+    }
+}
+
+fn change_in_window<T: AtomicValue>(
+    window: &std::sync::atomic::AtomicU64,
+    skip: usize,
+    apply: &impl Fn(T) -> Option<T>,
+) -> T {
+    let mut before = window.load(Acquire);
+    loop {
+        let mut bytes = before.to_ne_bytes();
+        let part = &mut bytes[skip..skip + size_of::<T>()];
+        let value: T = bytemuck::pod_read_unaligned(part);
+        let Some(after) = apply(value) else { return value };
+        part.copy_from_slice(bytemuck::bytes_of(&after));
+        match window.compare_exchange_weak(before, u64::from_ne_bytes(bytes), AcqRel, Acquire) {
+            Ok(_) => return value,
+            Err(found) => before = found,
+        }
+    }
+}

@@ -1,0 +1,366 @@
+//! A memory as somebody uses it: the operations of [`Memory`], each told to the observer.
+//!
+//! Owns [`View`]. Each operation is done by the memory, which judges it once, and then told of once with its outcome.
+//! Without an observer (`()`) a view does what the memory does and no more.
+
+use bytemuck::Pod;
+
+use crate::kernel::Who;
+use crate::memory::{Change, as_constant};
+use crate::observe::{Allocated, At, Atomic, Contents, Data, Event, Observer, Stored};
+use crate::{
+    Access, Address, AddressLayout, AddressSpace, AtomicInteger, AtomicOp, AtomicValue, Fault, Flags, HostBytes, Init,
+    Mapping, Memory, Place,
+};
+
+/// A memory of a [`Device`](crate::Device), as the host or a work-item uses it.
+///
+/// Its methods are those of [`Memory`], and so are their errors and costs; the device's observer is told of each. A view as
+/// constant memory refuses stores.
+///
+/// ```
+/// use rimms_devmem::{Device, Fault, Flags, Init};
+///
+/// let device = Device::new();
+/// let host = device.host();
+/// let buffer = host.allocate_named("samples", 64, Flags::READ_WRITE, Init::Zeroed)?;
+/// host.store_value(buffer, 1.5f32)?;
+/// assert_eq!(host.load_value::<f32>(buffer)?, 1.5);
+/// # Ok::<(), Fault>(())
+/// ```
+pub struct View<'a, O: Observer> {
+    pub(crate) memory: &'a Memory,
+    pub(crate) kept: &'a O::OfMemory,
+    pub(crate) launch: Option<&'a O::OfLaunch>,
+    pub(crate) observer: &'a O,
+    pub(crate) who: Who<'a>,
+    pub(crate) is_constant: bool,
+}
+
+impl<O: Observer> Clone for View<'_, O> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<O: Observer> Copy for View<'_, O> {}
+
+impl<'a, O: Observer> View<'a, O> {
+    #[inline(always)]
+    fn at(&self) -> At<'a, O> {
+        At { memory: self.kept, launch: self.launch }
+    }
+
+    #[inline(always)]
+    fn event<'e>(&'e self, address: Address, size: usize, outcome: Result<Address, &'e Fault>) -> Event<'e> {
+        let Self { who, memory, .. } = *self;
+        Event { who, memory, space: self.space(), address, size: size as u64, outcome }
+    }
+
+    /// The fault that a view as constant memory has for what changes bytes.
+    #[inline(always)]
+    fn refuse_change(&self, address: Address, size: usize) -> Result<(), Fault> {
+        if self.is_constant { Err(self.constant_fault(address, size)) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn constant_fault(&self, address: Address, size: usize) -> Fault {
+        let judged = self.memory.constant().check(address, size as u64, Access::Write);
+        judged.err().unwrap_or(Fault::ReadOnly { place: self.place(address, size, Access::Write) })
+    }
+
+    fn place(&self, address: Address, size: usize, access: Access) -> Place {
+        let place = self.memory.place_of(address, size as u64, access);
+        Place { space: self.space(), ..place }
+    }
+
+    /// The fault as this view's space has it.
+    #[inline(always)]
+    fn named(&self, fault: Fault) -> Fault {
+        if self.is_constant { as_constant(fault) } else { fault }
+    }
+
+    /// The memory itself. What is done to it directly is not observed.
+    pub fn memory(&self) -> &'a Memory {
+        self.memory
+    }
+
+    /// As which space it is used.
+    #[inline(always)]
+    pub fn space(&self) -> AddressSpace {
+        if self.is_constant { AddressSpace::Constant } else { self.memory.space() }
+    }
+
+    /// How addresses are made.
+    #[inline(always)]
+    pub fn layout(&self) -> AddressLayout {
+        self.memory.layout()
+    }
+
+    /// The address of element `index` of an array of `T` that begins at `array`. An element that no address of the buffer
+    /// reaches is null, whose use is a fault.
+    #[inline(always)]
+    pub fn element<T>(&self, array: Address, index: u64) -> Address {
+        let bytes = index.checked_mul(size_of::<T>() as u64);
+        bytes.and_then(|bytes| self.memory.layout().add(array, bytes)).unwrap_or(Address::NULL)
+    }
+
+    /// Copies the bytes at `address` into `into`, as [`Memory::load`].
+    ///
+    /// # Errors
+    /// As [`Memory::load`].
+    #[inline]
+    pub fn load(&self, address: Address, into: &mut [u8]) -> Result<(), Fault> {
+        let result = self.memory.load_at(address, into).map_err(|fault| self.named(fault));
+        self.observer.load(self.at(), &self.event(address, into.len(), result.as_ref().copied()));
+        result.map(drop)
+    }
+
+    /// The value at `address`, as [`Memory::load_value`].
+    ///
+    /// # Errors
+    /// As [`Memory::load_value`].
+    #[inline]
+    pub fn load_value<T: Pod>(&self, address: Address) -> Result<T, Fault> {
+        let result = self.memory.load_value_at::<T>(address).map_err(|fault| self.named(fault));
+        let outcome = result.as_ref().map(|(_, root)| *root);
+        self.observer.load(self.at(), &self.event(address, size_of::<T>(), outcome));
+        result.map(|(value, _)| value)
+    }
+
+    /// Copies `from` to the bytes at `address`, as [`Memory::store`].
+    ///
+    /// # Errors
+    /// As [`Memory::store`].
+    #[inline]
+    pub fn store(&self, address: Address, from: &[u8]) -> Result<(), Fault> {
+        let store = || match O::COMPARES_STORES {
+            true => self.memory.store_at::<true>(address, from),
+            false => self.memory.store_at::<false>(address, from),
+        };
+        let result = self.refuse_change(address, from.len()).and_then(|()| store());
+        self.tell_store(address, from.len(), &result, Data::Bytes(from));
+        result.map(drop)
+    }
+
+    /// Stores a value at `address`, as [`Memory::store_value`].
+    ///
+    /// # Errors
+    /// As [`Memory::store_value`].
+    #[inline]
+    pub fn store_value<T: Pod>(&self, address: Address, value: T) -> Result<(), Fault> {
+        let store = || match O::COMPARES_STORES {
+            true => self.memory.store_value_at::<T, true>(address, value),
+            false => self.memory.store_value_at::<T, false>(address, value),
+        };
+        let result = self.refuse_change(address, size_of::<T>()).and_then(|()| store());
+        self.tell_store(address, size_of::<T>(), &result, Data::Bytes(bytemuck::bytes_of(&value)));
+        result.map(drop)
+    }
+
+    #[inline(always)]
+    fn tell_store(&self, address: Address, size: usize, result: &Result<(Address, bool), Fault>, data: Data<'_>) {
+        let changes = !matches!(result, Ok((_, false)));
+        let event = self.event(address, size, result.as_ref().map(|(root, _)| *root));
+        self.observer.store(self.at(), &event, Stored { data, changes });
+    }
+
+    /// Does an atomic operation, as [`Memory::atomic`].
+    ///
+    /// # Errors
+    /// As [`Memory::atomic`].
+    #[inline]
+    pub fn atomic<T: AtomicValue>(&self, address: Address, op: T::Op, operand: T) -> Result<T, Fault> {
+        let op: AtomicOp = op.into();
+        let change = self.refuse_change(address, size_of::<T>());
+        self.tell_atomic(address, op, change.and_then(|()| self.memory.change_by(address, op, operand)))
+    }
+
+    /// Compares and exchanges, as [`Memory::compare_exchange`].
+    ///
+    /// # Errors
+    /// As [`Memory::compare_exchange`].
+    #[inline]
+    pub fn compare_exchange<T: AtomicInteger>(&self, address: Address, expected: T, new: T) -> Result<T, Fault> {
+        let change = self.refuse_change(address, size_of::<T>());
+        let change = change.and_then(|()| self.memory.change_if(address, expected, new));
+        self.tell_atomic(address, AtomicOp::CompareExchange, change)
+    }
+
+    #[inline(always)]
+    fn tell_atomic<T: AtomicValue>(
+        &self,
+        address: Address,
+        op: AtomicOp,
+        result: Result<Change<T>, Fault>,
+    ) -> Result<T, Fault> {
+        let event = self.event(address, size_of::<T>(), result.as_ref().map(|change| change.root));
+        let (stored, aligned) = result.as_ref().map_or((false, true), |change| (change.stored, change.aligned));
+        self.observer.atomic(self.at(), &event, Atomic { op, stored, aligned });
+        result.map(|change| change.before)
+    }
+
+    /// Copies within this memory, as [`Memory::copy`].
+    ///
+    /// # Errors
+    /// As [`Memory::copy`].
+    pub fn copy(&self, to: Address, from: Address, size: u64) -> Result<(), Fault> {
+        self.copy_from(to, self, from, size)
+    }
+
+    /// Copies from another memory of the same device, as [`Memory::copy_from`].
+    ///
+    /// # Errors
+    /// As [`Memory::copy_from`].
+    pub fn copy_from(&self, to: Address, source: &View<'_, O>, from: Address, size: u64) -> Result<(), Fault> {
+        let length = usize::try_from(size).unwrap_or(usize::MAX);
+        let result = self.refuse_change(to, length);
+        let result = result.and_then(|()| self.memory.copy_from_at(to, source.memory, from, size));
+        let result = result.map_err(|fault| match fault.place() {
+            Some(place) if place.access == Access::Read => source.named(fault),
+            _ => fault,
+        });
+        let (loaded, stored) = match &result {
+            Ok((from, to)) => (Ok(*from), Ok(*to)),
+            Err(fault) if fault.place().is_some_and(|place| place.access == Access::Read) => (Err(fault), Err(fault)),
+            // The load was judged well, and not done.
+            Err(fault) => (Ok(Address::NULL), Err(fault)),
+        };
+        let (load, store) = (source.event(from, length, loaded), self.event(to, length, stored));
+        self.observer.copied(source.at(), &load, self.at(), &store);
+        result.map(drop)
+    }
+
+    /// Fills a range with a pattern, as [`Memory::fill`].
+    ///
+    /// # Errors
+    /// As [`Memory::fill`].
+    pub fn fill(&self, address: Address, pattern: &[u8], size: u64) -> Result<(), Fault> {
+        let length = usize::try_from(size).unwrap_or(usize::MAX);
+        let result = self.refuse_change(address, length);
+        let result = result.and_then(|()| self.memory.fill_at(address, pattern, size)).map(|root| (root, true));
+        self.tell_store(address, length, &result, Data::Pattern(pattern));
+        result.map(drop)
+    }
+
+    /// A new buffer, as [`Memory::allocate`].
+    ///
+    /// # Errors
+    /// As [`Memory::allocate`].
+    pub fn allocate(&self, size: u64, flags: Flags, init: Init<'_>) -> Result<Address, Fault> {
+        self.tell_allocated(self.memory.allocate(size, flags, init), size, flags, Contents::Own(init))
+    }
+
+    /// A new buffer with a name, as [`Memory::allocate_named`].
+    ///
+    /// # Errors
+    /// As [`Memory::allocate_named`].
+    pub fn allocate_named(&self, name: &str, size: u64, flags: Flags, init: Init<'_>) -> Result<Address, Fault> {
+        self.tell_allocated(self.memory.allocate_named(name, size, flags, init), size, flags, Contents::Own(init))
+    }
+
+    /// A buffer of the host's bytes, as [`Memory::allocate_host`].
+    ///
+    /// # Errors
+    /// As [`Memory::allocate_host`].
+    pub fn allocate_host(&self, bytes: &HostBytes, flags: Flags) -> Result<Address, Fault> {
+        self.tell_allocated(self.memory.allocate_host(bytes, flags), bytes.len(), flags, Contents::Host(bytes))
+    }
+
+    /// A part of a buffer as a buffer, as [`Memory::sub_buffer`].
+    ///
+    /// # Errors
+    /// As [`Memory::sub_buffer`].
+    pub fn sub_buffer(&self, parent: Address, origin: u64, size: u64, flags: Flags) -> Result<Address, Fault> {
+        let part = self.memory.sub_buffer(parent, origin, size, flags);
+        let root = self.memory.layout().add(parent, origin).unwrap_or(parent);
+        self.tell_allocated(part, size, flags, Contents::Part(root))
+    }
+
+    fn tell_allocated(
+        &self,
+        result: Result<Address, Fault>,
+        size: u64,
+        flags: Flags,
+        contents: Contents<'_>,
+    ) -> Result<Address, Fault> {
+        let Self { who, memory, .. } = *self;
+        match &result {
+            Ok(address) => {
+                let buffer = Allocated { who, memory, address: *address, size, flags, contents };
+                self.observer.allocated(self.at(), &buffer);
+            }
+            Err(fault) => self.observer.refused(self.at(), who, memory, fault),
+        }
+        result
+    }
+
+    /// Frees a buffer, as [`Memory::deallocate`].
+    ///
+    /// # Errors
+    /// As [`Memory::deallocate`].
+    #[track_caller]
+    pub fn deallocate(&self, address: Address) -> Result<(), Fault> {
+        let result = self.memory.deallocate(address);
+        match &result {
+            Ok(()) => self.observer.deallocated(self.at(), self.who, self.memory, address),
+            Err(fault) => self.observer.refused(self.at(), self.who, self.memory, fault),
+        }
+        result
+    }
+
+    /// Gives the host a region, as [`Memory::map`].
+    ///
+    /// # Errors
+    /// As [`Memory::map`].
+    pub fn map(&self, address: Address, offset: u64, size: u64, flags: Flags) -> Result<Mapping, Fault> {
+        let result = self.memory.map(address, offset, size, flags);
+        match &result {
+            Ok(mapping) => self.observer.mapped(self.at(), self.who, self.memory, mapping),
+            Err(fault) => self.observer.refused(self.at(), self.who, self.memory, fault),
+        }
+        result
+    }
+
+    /// Takes a region back from the host, as [`Memory::unmap`].
+    ///
+    /// # Errors
+    /// As [`Memory::unmap`].
+    pub fn unmap(&self, mapping: &Mapping) -> Result<(), Fault> {
+        let result = self.memory.unmap(mapping);
+        match &result {
+            Ok(()) => self.observer.unmapped(self.at(), self.who, self.memory, mapping),
+            Err(fault) => self.observer.refused(self.at(), self.who, self.memory, fault),
+        }
+        result
+    }
+
+    /// Copies bytes of a mapped region, as [`Memory::load_mapped`].
+    ///
+    /// # Errors
+    /// As [`Memory::load_mapped`].
+    pub fn load_mapped(&self, mapping: &Mapping, at: u64, into: &mut [u8]) -> Result<(), Fault> {
+        let result = self.memory.in_mapping(mapping, at, into.len() as u64, Access::Read);
+        let result = result.and_then(|address| Ok((address, self.memory.load_at(address, into)?)));
+        let address = self.mapped_address(mapping, at);
+        self.observer.load(self.at(), &self.event(address, into.len(), result.as_ref().map(|(_, root)| *root)));
+        result.map(drop)
+    }
+
+    /// Stores to bytes of a mapped region, as [`Memory::store_mapped`].
+    ///
+    /// # Errors
+    /// As [`Memory::store_mapped`].
+    pub fn store_mapped(&self, mapping: &Mapping, at: u64, from: &[u8]) -> Result<(), Fault> {
+        let result = self.memory.in_mapping(mapping, at, from.len() as u64, Access::Write);
+        let result = result.and_then(|address| self.memory.store_at::<false>(address, from));
+        self.tell_store(self.mapped_address(mapping, at), from.len(), &result, Data::Bytes(from));
+        result.map(drop)
+    }
+
+    fn mapped_address(&self, mapping: &Mapping, at: u64) -> Address {
+        let offset = mapping.offset().checked_add(at);
+        offset.and_then(|offset| self.memory.layout().add(mapping.buffer(), offset)).unwrap_or(mapping.buffer())
+    }
+}
