@@ -109,7 +109,7 @@ pub enum Error {
         rows: usize,
     },
     /// Operand and runtime do not belong together. Remedy: allocate with the runtime that runs the call.
-    #[error("{call}: operand {operand} was allocated by another runtime")]
+    #[error("{call}: operand {operand} belongs to another runtime")]
     OtherRuntime {
         /// The call.
         call: Box<str>,
@@ -147,6 +147,18 @@ pub enum Error {
         /// What the device said.
         error: crate::device::DeviceError,
     },
+    /// The device is gone
+    #[error("{device} is lost: {why}")]
+    DeviceLost {
+        /// The device.
+        device: Box<str>,
+        /// Why
+        why: Box<str>,
+    },
+    /// A kernel waits for a call in flight, which may stand behind the kernel's own call in its queue.
+    /// Remedy: wait before the call, or make it part of the kernel.
+    #[error("a kernel waits for a call in flight, which may wait for the kernel: wait before the call instead")]
+    WouldDeadlock,
     /// A kernel of a user-defined op returned an error.
     #[error("{call} on {pe} failed: {message}")]
     Kernel {

@@ -36,6 +36,7 @@ pub mod device;
 mod error;
 mod memory;
 pub mod op;
+mod order;
 pub mod runtime;
 pub mod sched;
 pub mod trace;

@@ -8,7 +8,7 @@ const MODES: [MemoryMode; 3] = [MemoryMode::Reference, MemoryMode::LastResource,
 
 fn runtime(mode: MemoryMode, memory: u64) -> Runtime {
     let acc = |name| Sim::acc(name, memory, Default::default()).unwrap();
-    Runtime::builder().cpus(1).device(acc("acc0")).device(acc("acc1")).memory_mode(mode).build().unwrap()
+    Runtime::builder().cpus(1).device(acc("acc0")).device(acc("acc1")).memory_mode(mode).build().unwrap().blocking()
 }
 
 fn acc(i: usize) -> ResourceId {

@@ -6,7 +6,7 @@ use rimms::op::{Call, Fft, UserOp};
 use rimms::{Complex32, Error, MemoryMode, Peak, Runtime, ZipOp, arg};
 
 fn cpu() -> Runtime {
-    Runtime::builder().cpus(1).build().unwrap()
+    Runtime::builder().cpus(1).build().unwrap().blocking()
 }
 
 fn text<T>(result: rimms::Result<T>) -> String {
@@ -85,7 +85,7 @@ fn square_brackets_panic_out_of_range_as_slices_do() {
 
 #[test]
 fn uninitialised_data_is_never_read() {
-    let rt = Runtime::builder().cpus(1).device(Sim::acc("acc0", 1 << 16, Default::default()).unwrap()).build().unwrap();
+    let rt = Runtime::builder().cpus(1).device(Sim::acc("acc0", 1 << 16, Default::default()).unwrap()).build().unwrap().blocking();
     let (x, mut y) = (rt.alloc_named::<Complex32>("x", 8).unwrap(), rt.alloc::<Complex32>(8).unwrap());
     for pe in ["cpu", "acc0"] {
         let said = text(rt.on(pe).unwrap().fft(&x, &mut y));
@@ -111,7 +111,7 @@ fn uninitialised_data_is_never_read() {
 fn calls_that_no_pe_can_run_say_why() {
     let fft = Sim::fft("fft0", 1 << 20, Default::default()).unwrap();
     let zip = Sim::zip("zip0", 1 << 20, Default::default()).unwrap();
-    let rt = Runtime::builder().cpus(0).device(fft).device(zip).build().unwrap();
+    let rt = Runtime::builder().cpus(0).device(fft).device(zip).build().unwrap().blocking();
     let (mut x, mut y) = (rt.alloc::<Complex32>(100).unwrap(), rt.alloc::<Complex32>(100).unwrap());
     x.overwrite().unwrap().fill(Complex32::ONE).unwrap();
     let said = text(rt.fft(&x, &mut y));
@@ -129,7 +129,7 @@ fn calls_that_no_pe_can_run_say_why() {
 
 #[test]
 fn operands_that_do_not_fit_the_device() {
-    let rt = Runtime::builder().cpus(0).device(Sim::acc("acc0", 4096, Default::default()).unwrap()).build().unwrap();
+    let rt = Runtime::builder().cpus(0).device(Sim::acc("acc0", 4096, Default::default()).unwrap()).build().unwrap().blocking();
     let (mut big, mut other) = (rt.alloc::<u8>(5000).unwrap(), rt.alloc::<u8>(3000).unwrap());
     assert!(matches!(rt.fill(1, &mut big), Err(Error::NeverFits { wanted: 5000, capacity: 4096, .. })));
     rt.fill(1, &mut other).unwrap();
@@ -142,7 +142,7 @@ fn operands_that_do_not_fit_the_device() {
 
 #[test]
 fn names_that_are_not_known_list_those_that_are() {
-    let rt = Runtime::builder().cpus(2).device(Sim::acc("acc0", 4096, Default::default()).unwrap()).build().unwrap();
+    let rt = Runtime::builder().cpus(2).device(Sim::acc("acc0", 4096, Default::default()).unwrap()).build().unwrap().blocking();
     assert_eq!(text(rt.on("gpu0")), "unknown PE `gpu0`; known: cpu, cpu0, cpu1, acc, acc0");
     assert!(rt.on("cpu, acc0").is_ok() && rt.on("").is_err() && rt.on("cpu,").is_err());
     assert!(text("fast".parse::<MemoryMode>()).contains("reference, last-resource, valid-set, zero-copy"));
@@ -159,7 +159,7 @@ fn runtimes_that_cannot_be() {
     let many = (0..56).fold(Runtime::builder(), |b, i| b.device(sim(&format!("acc{i}"))));
     assert!(matches!(many.build(), Err(Error::TooManyResources { found: 57, most: 56 })));
     let most = (0..55).fold(Runtime::builder(), |b, i| b.device(sim(&format!("acc{i}"))));
-    let rt = most.build().unwrap();
+    let rt = most.build().unwrap().blocking();
     let mut x = rt.alloc::<Complex32>(16).unwrap();
     x.overwrite().unwrap().fill(Complex32::ONE).unwrap();
     rt.on("acc54").unwrap().fft_in_place(&mut x).unwrap();
@@ -179,7 +179,7 @@ fn data_of_another_runtime_is_refused() {
 
 #[test]
 fn data_outlives_the_runtimes_handles() {
-    let rt = Runtime::builder().cpus(0).device(Sim::acc("acc0", 1 << 16, Default::default()).unwrap()).build().unwrap();
+    let rt = Runtime::builder().cpus(0).device(Sim::acc("acc0", 1 << 16, Default::default()).unwrap()).build().unwrap().blocking();
     let mut x = rt.alloc::<f32>(16).unwrap();
     rt.fill(3.0, &mut x).unwrap();
     drop(rt);
@@ -188,7 +188,7 @@ fn data_outlives_the_runtimes_handles() {
 
 #[test]
 fn zero_copy_on_cpus_copies_nothing() {
-    let rt = Runtime::builder().cpus(1).memory_mode(MemoryMode::ZeroCopy).build().unwrap();
+    let rt = Runtime::builder().cpus(1).memory_mode(MemoryMode::ZeroCopy).build().unwrap().blocking();
     let mut x = rt.alloc::<Complex32>(64).unwrap();
     x.overwrite().unwrap().fill(Complex32::ONE).unwrap();
     rt.fft_in_place(&mut x).unwrap();

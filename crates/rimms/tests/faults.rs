@@ -16,7 +16,7 @@ fn acc(plan: Plan) -> Arc<Faulty> {
 
 fn runtime(cpus: usize, device: &Arc<Faulty>, mode: MemoryMode) -> Runtime {
     let policy = sched::by_name("round-robin").unwrap();
-    Runtime::builder().cpus(cpus).shared_device(device.clone()).memory_mode(mode).policy(policy).build().unwrap()
+    Runtime::builder().cpus(cpus).shared_device(device.clone()).memory_mode(mode).policy(policy).build().unwrap().blocking()
 }
 
 fn input() -> Vec<Complex32> {
@@ -139,7 +139,7 @@ fn panics_and_errors_of_user_kernels_are_contained() {
             .unwrap()
             .call()
     };
-    let rt = Runtime::builder().cpus(1).build().unwrap();
+    let rt = Runtime::builder().cpus(1).build().unwrap().blocking();
     let (mut x, mut y) = (rt.alloc::<f32>(4).unwrap(), rt.alloc::<f32>(4).unwrap());
     x.overwrite().unwrap().fill(1.0).unwrap();
     let hook = std::panic::take_hook();
@@ -203,7 +203,7 @@ fn backwards() -> rimms::op::Call {
 #[test]
 fn a_call_that_fails_before_it_begins_leaves_the_output_as_it_was() {
     let sim = Sim::acc("acc0", 8192, Default::default()).unwrap();
-    let rt = Runtime::builder().cpus(0).device(sim).build().unwrap();
+    let rt = Runtime::builder().cpus(0).device(sim).build().unwrap().blocking();
     let mut hog = rt.alloc::<u8>(6500).unwrap();
     rt.fill(0, &mut hog).unwrap();
     // Does not fit as a whole: its fragments get blocks of their own; half of them were read by the host too.

@@ -127,15 +127,16 @@ impl Program {
             .device(Faulty::new(sim("flaky0", 1 << 12), plan))
             .memory_mode(mode)
             .build()
-            .unwrap();
+            .unwrap()
+            .blocking();
         let data = (0..DATA).map(|_| rt.alloc(LEN).unwrap()).collect();
         Self { rt, data, meaning: vec![Meaning::new(); DATA] }
     }
 
     /// What the oracle says an access of part `i` of datum `d` must come to; true where it succeeded.
-    fn judge(&mut self, d: usize, i: usize, must_be_written: bool, result: Result<(), Error>) -> bool {
+    fn judge<T>(&mut self, d: usize, i: usize, must_be_written: bool, result: Result<T, Error>) -> bool {
         match result {
-            Ok(()) => {
+            Ok(_) => {
                 assert!(!must_be_written || self.meaning[d].is_written(i), "read what nobody wrote");
                 true
             }

@@ -43,7 +43,7 @@ impl Device for Foreign {
 
 fn runtime(mode: MemoryMode) -> Runtime {
     let sim = |name| Foreign(Sim::acc(name, 1 << 16, Default::default()).unwrap());
-    Runtime::builder().cpus(0).device(sim("a0")).device(sim("b0")).memory_mode(mode).build().unwrap()
+    Runtime::builder().cpus(0).device(sim("a0")).device(sim("b0")).memory_mode(mode).build().unwrap().blocking()
 }
 
 #[test]

@@ -2,13 +2,14 @@
 //!
 //! Bookkeeping: O(n) in the number of fragments, one allocation on the host,
 //! no heap of a device. Only [`View::join`] may copy, where fragments lie on
-//! different resources.
+//! different resources. Calls in flight that use the view are waited for.
 #![allow(unsafe_code)]
 
 use super::View;
 use crate::device::Rows;
 use crate::error::{Error, Result};
 use crate::memory::{Region, room_for};
+use crate::op::Role;
 use bytemuck::Pod;
 
 impl<T: Pod> View<T> {
@@ -33,7 +34,7 @@ impl<T: Pod> View<T> {
             Rows { rows: rows / n, row_bytes: columns * size_of::<T>(), pitch: whole.rows.pitch }
         };
         let step = if self.is_contiguous() { each.row_bytes } else { each.rows * each.pitch };
-        // SAFETY: `&mut self` is exclusive over the subtree.
+        // SAFETY: `&mut self` is exclusive over the subtree, and `join` has waited for the calls that use it.
         unsafe { self.node().divide((0..n).map(|i| Region { offset: whole.offset + i * step, rows: each })) }
     }
 
@@ -54,7 +55,7 @@ impl<T: Pod> View<T> {
             next += if contiguous { rows.row_bytes } else { size * whole.rows.pitch };
             Region { offset, rows }
         });
-        // SAFETY: `&mut self` is exclusive over the subtree.
+        // SAFETY: `&mut self` is exclusive over the subtree, and `join` has waited for the calls that use it.
         unsafe { self.node().divide(regions) }
     }
 
@@ -103,7 +104,7 @@ impl<T: Pod> View<T> {
             }
             top += h * pitch;
         }
-        // SAFETY: `&mut self` is exclusive over the subtree.
+        // SAFETY: `&mut self` is exclusive over the subtree, and `join` has waited for the calls that use it.
         unsafe { self.node().divide(regions.into_iter()) }
     }
 
@@ -136,11 +137,13 @@ impl<T: Pod> View<T> {
     /// [`Error::Uninitialised`] where some fragments were written and others were not; where a copy fails.
     /// The view stays divided then.
     pub fn join(&mut self) -> Result<()> {
+        // No call in flight may use what is taken apart, or put together.
+        self.node().settle(Role::InOut)?;
         if self.node().is_leaf() {
             return Ok(());
         }
         let state = self.node().agree()?;
-        // SAFETY: `&mut self` is exclusive over the subtree.
+        // SAFETY: `&mut self` is exclusive over the subtree, and `join` has waited for the calls that use it.
         unsafe { self.node().undivide(state) };
         Ok(())
     }

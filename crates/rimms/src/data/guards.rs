@@ -1,4 +1,5 @@
-//! Guards: how the host's code reaches a view's bytes. Acquiring one is the paper's `hete_Sync`, with the intent stated.
+//! Guards: how the host's code reaches a view's bytes. Acquiring one is the paper's `hete_Sync`, with the intent stated:
+//! it waits for the calls in flight that it comes after (writers; before a write readers too), and for no others.
 //!
 //! | guard | copied in | afterwards valid |
 //! | --- | --- | --- |
@@ -59,11 +60,11 @@ impl<T: Pod> View<T> {
     /// Lends the newest elements as a slice. Copies in what the host does not have (cause `host access`).
     ///
     /// # Errors
-    /// [`Error::Uninitialised`]; [`Error::Strided`] for a tile; a failed copy.
+    /// [`Error::Uninitialised`], which says why where a call that was to write the elements failed; [`Error::Strided`] for a tile; a failed copy.
     #[inline]
     pub fn read(&self) -> Result<ReadGuard<'_, T>> {
         self.check_contiguous()?;
-        self.node().fetch(ResourceId::HOST, Role::In, Cause::HostAccess)?;
+        self.bring_to_host(Role::In)?;
         Ok(ReadGuard { rows: HostRows::of(self), view: PhantomData })
     }
 
@@ -72,7 +73,7 @@ impl<T: Pod> View<T> {
     /// # Errors
     /// As [`read`](Self::read), `Strided` apart.
     pub fn read_rows(&self) -> Result<ReadRows<'_, T>> {
-        self.node().fetch(ResourceId::HOST, Role::In, Cause::HostAccess)?;
+        self.bring_to_host(Role::In)?;
         Ok(ReadRows { rows: HostRows::of(self), view: PhantomData })
     }
 
@@ -100,9 +101,10 @@ impl<T: Pod> View<T> {
     /// `copy_from_slice`, `fill` or `write_with` has run, the view is uninitialised.
     ///
     /// # Errors
-    /// None today; a `Result` because guards wait for calls in flight.
+    /// [`Error::WouldDeadlock`] inside a kernel, where calls in flight use the view.
     #[inline]
     pub fn overwrite(&mut self) -> Result<Overwrite<'_, T>> {
+        self.node().settle(Role::Out)?;
         self.node().begin(ResourceId::HOST, Role::Out);
         self.node().forget_causes();
         Ok(Overwrite { view: self })
@@ -117,9 +119,17 @@ impl<T: Pod> View<T> {
         Err(Error::Strided { datum: node.datum().describe(node), rows: node.region().rows.rows })
     }
 
+    /// Waits for the calls in flight that this access comes after, then copies in what is stale.
+    #[inline]
+    fn bring_to_host(&self, role: Role) -> Result<()> {
+        self.node().settle(role)?;
+        self.node().fetch(ResourceId::HOST, role, Cause::HostAccess)?;
+        Ok(())
+    }
+
     #[inline]
     fn own_by_host(&mut self) -> Result<()> {
-        self.node().fetch(ResourceId::HOST, Role::InOut, Cause::HostAccess)?;
+        self.bring_to_host(Role::InOut)?;
         self.node().set_all(State::owned(ResourceId::HOST));
         Ok(())
     }

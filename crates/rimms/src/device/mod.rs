@@ -28,6 +28,7 @@ mod capability;
 pub mod conformance;
 mod error;
 pub mod faulty;
+pub mod gated;
 pub mod host;
 pub mod sim;
 mod span;
@@ -36,6 +37,7 @@ mod staging;
 pub use capability::{Capability, Lengths, OpSupport};
 pub use error::{DeviceError, DeviceErrorKind, Operation};
 pub use span::{HostSource, HostTarget, Operand, Rows, Span};
+pub(crate) use host::launch::panic_message;
 
 use crate::op::{Call, Target};
 use std::any::Any;

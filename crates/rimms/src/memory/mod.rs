@@ -17,11 +17,17 @@
 
 mod access;
 mod datum;
+mod held;
+mod links;
 mod node;
+mod outlook;
+mod pending;
 mod residency;
 mod resources;
 mod transfer;
 
 pub(crate) use datum::{Datum, Owned};
+pub(crate) use held::Held;
+pub(crate) use outlook::Outlook;
 pub(crate) use node::{Node, Region, room_for};
 pub(crate) use resources::{Block, Resources, device_error};

@@ -14,8 +14,8 @@ use super::Datum;
 use crate::coherence::State;
 use crate::device::Rows;
 use crate::error::Error;
+use crate::order::Users;
 use smallvec::SmallVec;
-use std::cell::UnsafeCell;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -59,12 +59,13 @@ pub(crate) struct Node {
     state: AtomicU64,
     datum: NonNull<Datum>,
     region: Region,
-    children: UnsafeCell<Option<Box<[Node]>>>,
+    /// Of a leaf: the calls that use it. Of a divided node: where its children lie.
+    users: Users,
 }
 
 const _: () = assert!(size_of::<Node>() <= 64);
 
-// SAFETY: the state is atomic; the datum is Sync; `children` is replaced only
+// SAFETY: state and users are atomic; the datum is Sync; children are replaced only
 // through `divide` and `undivide`, whose callers hold the view exclusively.
 unsafe impl Send for Node {}
 // SAFETY: as above.
@@ -72,8 +73,8 @@ unsafe impl Sync for Node {}
 
 impl Node {
     #[inline]
-    pub(super) const fn new(datum: NonNull<Datum>, region: Region, state: State) -> Self {
-        Self { state: AtomicU64::new(state.to_bits()), datum, region, children: UnsafeCell::new(None) }
+    pub(super) fn new(datum: NonNull<Datum>, region: Region, state: State) -> Self {
+        Self { state: AtomicU64::new(state.to_bits()), datum, region, users: Users::nobody() }
     }
 
     #[inline]
@@ -96,13 +97,21 @@ impl Node {
     /// The children; none for a leaf.
     #[inline]
     pub(crate) fn children(&self) -> &[Node] {
-        // SAFETY: replaced only by holders of the exclusive view, who cannot be there while we borrow the node.
-        unsafe { (*self.children.get()).as_deref().unwrap_or_default() }
+        let Some((address, n)) = self.users.children() else { return &[] };
+        // SAFETY: a slab that `divide` gave up. It is taken back only by holders of the exclusive view, who cannot be
+        // there while we borrow the node, and who wait for the calls that use it (`data`).
+        unsafe { std::slice::from_raw_parts(std::ptr::with_exposed_provenance(address), n) }
     }
 
     #[inline]
     pub(crate) fn is_leaf(&self) -> bool {
-        self.children().is_empty()
+        self.users.is_leaf()
+    }
+
+    /// A leaf's users.
+    #[inline]
+    pub(super) fn users(&self) -> &Users {
+        &self.users
     }
 
     /// A leaf's state. Acquire: whoever sees a resource in the valid set sees the bytes too.
@@ -156,15 +165,17 @@ impl Node {
     /// [`Error::HostMemory`] where there is no room for the nodes; nothing has changed then.
     ///
     /// # Safety
-    /// The caller holds the view exclusively: no other reference into this node's subtree is used meanwhile.
+    /// The caller holds the view exclusively, and no call in flight uses it: no other reference into this node's
+    /// subtree is used meanwhile. It is a leaf.
     pub(crate) unsafe fn divide(&self, regions: impl ExactSizeIterator<Item = Region>) -> Result<(), Error> {
         let state = self.state();
         let mut slab: Vec<Node> = room_for(regions.len())?;
         slab.extend(regions.map(|region| Node::new(self.datum, region, state)));
-        let slab = slab.into_boxed_slice();
+        let n = slab.len();
+        let slab = Box::into_raw(slab.into_boxed_slice()).cast::<Node>();
         self.set_state(State::UNINITIALISED);
-        // SAFETY: exclusive, as the caller vouches.
-        unsafe { *self.children.get() = Some(slab) }
+        self.users.forget_readers();
+        self.users.set_children(slab.expose_provenance(), n);
         Ok(())
     }
 
@@ -173,9 +184,21 @@ impl Node {
     /// # Safety
     /// As for [`divide`](Self::divide).
     pub(crate) unsafe fn undivide(&self, state: State) {
-        self.set_state(state);
         // SAFETY: exclusive, as the caller vouches.
-        unsafe { *self.children.get() = None }
+        drop(unsafe { self.take_children() });
+        self.set_state(state);
+    }
+
+    /// Takes the slab of children back; the node is a leaf then.
+    ///
+    /// # Safety
+    /// As for [`divide`](Self::divide).
+    unsafe fn take_children(&self) -> Option<Box<[Node]>> {
+        let (address, n) = self.users.children()?;
+        self.users.clear_children();
+        let slab = std::ptr::with_exposed_provenance_mut::<Node>(address);
+        // SAFETY: `divide` gave up a box of this address and length, and it is forgotten now.
+        Some(unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(slab, n)) })
     }
 }
 
@@ -183,7 +206,7 @@ impl Drop for Node {
     /// Takes deep trees apart level by level, where the derived drop would recurse.
     #[inline]
     fn drop(&mut self) {
-        if self.children.get_mut().is_some() {
+        if !self.users.are_none() {
             self.drop_below();
         }
     }
@@ -192,9 +215,14 @@ impl Drop for Node {
 impl Node {
     #[cold]
     fn drop_below(&mut self) {
-        let mut slabs: SmallVec<[Box<[Node]>; 4]> = self.children.get_mut().take().into_iter().collect();
-        while let Some(mut slab) = slabs.pop() {
-            slabs.extend(slab.iter_mut().filter_map(|node| node.children.get_mut().take()));
+        if self.is_leaf() {
+            return self.users.forget_readers();
+        }
+        // SAFETY: `&mut self`, here and for the nodes of a slab that is ours.
+        let mut slabs: SmallVec<[Box<[Node]>; 4]> = unsafe { self.take_children() }.into_iter().collect();
+        while let Some(slab) = slabs.pop() {
+            // SAFETY: as above.
+            slabs.extend(slab.iter().filter_map(|node| unsafe { node.take_children() }));
         }
     }
 }

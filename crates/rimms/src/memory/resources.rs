@@ -3,6 +3,8 @@
 use crate::coherence::{MemoryMode, ResourceId};
 use crate::device::{Device, DeviceError, DeviceErrorKind, Usage};
 use crate::error::Error;
+use super::links::Links;
+use crate::order::Order;
 use crate::trace::Tally;
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -11,15 +13,21 @@ use std::sync::Arc;
 pub(crate) struct Resources {
     pub(crate) mode: MemoryMode,
     pub(crate) tally: Tally,
+    pub(crate) order: Order,
+    pub(crate) links: Links,
+    /// The resource of each queue's PE.
+    queues: Vec<ResourceId>,
     devices: Vec<Arc<dyn Device>>,
     /// Blocks whose release failed; tried again before the next allocation, and when somebody looks.
     unfreed: Mutex<Vec<(ResourceId, u64)>>,
 }
 
 impl Resources {
-    /// `devices[0]` is the host.
-    pub(crate) fn new(mode: MemoryMode, devices: Vec<Arc<dyn Device>>, pes: usize) -> Self {
-        Self { mode, tally: Tally::new(devices.len(), pes), devices, unfreed: Mutex::new(Vec::new()) }
+    /// `devices[0]` is the host; `queues` are the resources that the PEs work on.
+    pub(crate) fn new(mode: MemoryMode, devices: Vec<Arc<dyn Device>>, queues: Vec<ResourceId>) -> Self {
+        let (tally, order) = (Tally::new(devices.len(), queues.len()), Order::new(queues.len()));
+        let links = Links::new(devices.len());
+        Self { mode, tally, order, links, queues, devices, unfreed: Mutex::new(Vec::new()) }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -36,11 +44,18 @@ impl Resources {
         &self.devices[r.index()]
     }
 
+    /// The resource that the PE of a queue works on.
+    pub(crate) fn of_queue(&self, queue: usize) -> Option<ResourceId> {
+        self.queues.get(queue).copied()
+    }
+
     /// How full a resource's memory is, once what could not be released before was tried again.
     pub(crate) fn usage(&self, r: ResourceId) -> Option<Usage> {
         self.release_unfreed();
         self.devices.get(r.index()).map(|d| d.usage())
     }
+
+    pub(crate) fn lose(&self, _r: ResourceId, _e: &Arc<Error>) {}
 
     fn release(&self, r: ResourceId, address: u64) {
         let device = self.device(r);

@@ -9,6 +9,7 @@ use crate::device::{DeviceErrorKind, HostSource, HostTarget, Rows, Span};
 use crate::error::Result;
 use crate::trace::Cause;
 use std::ptr::{self, NonNull};
+use std::time::Instant;
 
 /// Somewhere bytes of a datum lie.
 #[derive(Clone, Copy, Debug)]
@@ -73,6 +74,7 @@ pub(super) fn make(datum: &Datum, region: &Region, step: Move, cause: Cause) -> 
     let bytes = from.span.rows.bytes();
     let failed =
         |e| device_error(e, &format!("copy of {} bytes ({})", bytes, cause.name()), &device(to.resource).info().name);
+    let start = Instant::now();
     match (from.resource.is_host(), to.resource.is_host()) {
         (true, false) => {
             // SAFETY: the span lies in the datum's storage, which is initialised (frozen at birth), and per the above unwritten.
@@ -101,6 +103,7 @@ pub(super) fn make(datum: &Datum, region: &Region, step: Move, cause: Cause) -> 
             Err(e) => return Err(failed(e)),
         },
     }
+    resources.links.record(from.resource, to.resource, bytes, start.elapsed().as_nanos() as f64);
     resources.tally.copied(from.resource, to.resource, cause, bytes);
     Ok(Way::Direct)
 }

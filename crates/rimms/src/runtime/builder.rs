@@ -1,16 +1,19 @@
 //! Putting a runtime together.
 
+use super::monitor::{Monitor, Watch};
 use super::pe::{Pe, PeSet};
-use super::{Core, Runtime};
+use super::{Core, Runtime, Shared};
 use crate::coherence::{MAX_RESOURCES, MemoryMode, ResourceId};
 use crate::device::Device;
 use crate::device::host::Host;
 use crate::error::{Error, Result};
 use crate::memory::Resources;
-use crate::sched::{Costs, EarliestFinish, Policy};
+use crate::order::MAX_QUEUES;
+use crate::sched::{Costs, Locality, Policy};
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::time::Duration;
 
 /// Chooses PEs, devices, memory mode and policy. Made by [`Runtime::builder`].
 ///
@@ -32,11 +35,20 @@ pub struct RuntimeBuilder {
     devices: Vec<Arc<dyn Device>>,
     mode: MemoryMode,
     policy: Arc<dyn Policy>,
+    time_limit: Option<Duration>,
+    watch: Option<Watch>,
 }
 
 impl Default for RuntimeBuilder {
     fn default() -> Self {
-        Self { cpus: None, devices: Vec::new(), mode: MemoryMode::default(), policy: Arc::new(EarliestFinish) }
+        Self {
+            cpus: None,
+            devices: Vec::new(),
+            mode: MemoryMode::default(),
+            policy: Arc::new(Locality),
+            time_limit: None,
+            watch: None,
+        }
     }
 }
 
@@ -64,16 +76,38 @@ impl RuntimeBuilder {
         self
     }
 
-    /// How PEs are chosen; by default earliest finish.
+    /// How PEs are chosen; by default [`Locality`].
     pub fn policy(mut self, policy: Arc<dyn Policy>) -> Self {
         self.policy = policy;
+        self
+    }
+
+    /// How long a device may take for one call, its copies included; by default as long as it likes. One that takes
+    /// longer is taken to be lost: the call is tried elsewhere, and what only that device held is gone
+    /// ([`Error::DeviceLost`]). Calls on the host have no limit: a thread cannot be taken away from a kernel.
+    pub fn time_limit(mut self, limit: Duration) -> Self {
+        self.time_limit = Some(limit);
+        self
+    }
+
+    /// Watches for calls that wait and never get on: when some are pending and none was done for `after`, `report` is
+    /// told, once each time, who waits for whom. By default nobody watches.
+    ///
+    /// ```
+    /// # use rimms::Runtime;
+    /// # use std::time::Duration;
+    /// let rt = Runtime::builder().cpus(1).watchdog(Duration::from_secs(10), |report| eprintln!("{report}")).build()?;
+    /// # Ok::<(), rimms::Error>(())
+    /// ```
+    pub fn watchdog(mut self, after: Duration, report: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        self.watch = Some(Watch { after, report: Box::new(report) });
         self
     }
 
     /// The runtime.
     ///
     /// # Errors
-    /// [`Error::Config`] where there is no PE, two of one name, or mode `zero-copy` meets a device with a memory of its
+    /// [`Error::Config`] where there is no PE, more than tickets can name, two of one name, or mode `zero-copy` meets a device with a memory of its
     /// own; [`Error::TooManyResources`].
     pub fn build(self) -> Result<Runtime> {
         let cpus = self.cpus.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
@@ -99,10 +133,22 @@ impl RuntimeBuilder {
         if pes.is_empty() {
             return Err(Error::Config("a runtime needs at least one PE: add CPUs or a device".into()));
         }
-        let resources = Arc::new(Resources::new(self.mode, devices, pes.len()));
-        let costs = Costs::new(pes.len());
-        let core = Core { resources, pes, policy: self.policy, costs, turn: AtomicUsize::new(0) };
-        Ok(Runtime { core: Arc::new(core), allowed: PeSet::All })
+        if pes.len() > MAX_QUEUES {
+            return Err(Error::Config(format!("{} PEs, but one runtime can have {MAX_QUEUES}", pes.len()).into()));
+        }
+        static RUNTIMES: AtomicU64 = AtomicU64::new(1);
+        let shared = Arc::new(Shared {
+            id: RUNTIMES.fetch_add(1, Relaxed),
+            resources: Arc::new(Resources::new(self.mode, devices, pes.iter().map(Pe::resource).collect())),
+            costs: Costs::new(pes.len()),
+            pes,
+            policy: self.policy,
+            turn: AtomicUsize::new(0),
+            time_limit: self.time_limit,
+            is_watched: self.time_limit.is_some() || self.watch.is_some(),
+        });
+        let monitor = Monitor::start(&shared, self.watch)?;
+        Ok(Runtime { core: Arc::new(Core { shared, monitor }), allowed: PeSet::All, blocking: false })
     }
 }
 

@@ -1,9 +1,10 @@
 //! The typed calls. Each builds its [`Call`] from the views' lengths and runs it.
 //!
-//! All of them block, check shapes before anything happens, and fail as [`Runtime::call`] says.
+//! All of them check shapes before anything happens, return when the call is accepted (when it is done, for a blocking
+//! handle), and fail as [`Runtime::call`] says.
 //! An output is written whole; where it is a fragment, only the fragment is.
 
-use super::{Runtime, arg, arg_mut};
+use super::{Event, Runtime, arg, arg_mut};
 use crate::data::View;
 use crate::error::Result;
 use crate::op::{Call, Element, Fft, FftShift, Fill, Peak, Sample, Scale, Shape, Transpose, Zip, ZipOp};
@@ -20,103 +21,103 @@ impl Runtime {
     /// `y = FFT(x)`, over the whole length.
     ///
     /// Forward: `y[k] = Σ x[j]·exp(−2πi·jk/n)`. Any length on a CPU; accelerators declare theirs. O(n log n).
-    pub fn fft(&self, x: &View<Complex32>, y: &mut View<Complex32>) -> Result<()> {
+    pub fn fft(&self, x: &View<Complex32>, y: &mut View<Complex32>) -> Result<Event> {
         self.fft_rows(x.len(), x, y)
     }
 
     /// `y = IFFT(x)`, scaled by 1/n: undoes [`fft`](Self::fft).
-    pub fn ifft(&self, x: &View<Complex32>, y: &mut View<Complex32>) -> Result<()> {
+    pub fn ifft(&self, x: &View<Complex32>, y: &mut View<Complex32>) -> Result<Event> {
         self.ifft_rows(x.len(), x, y)
     }
 
     /// [`fft`](Self::fft) of each row of `n` samples.
-    pub fn fft_rows(&self, n: usize, x: &View<Complex32>, y: &mut View<Complex32>) -> Result<()> {
+    pub fn fft_rows(&self, n: usize, x: &View<Complex32>, y: &mut View<Complex32>) -> Result<Event> {
         let call = Call::Fft(Fft { n, rows: rows(x.len(), n), inverse: false, in_place: false });
         self.call(&call, &mut [arg(x), arg_mut(y)])
     }
 
     /// [`ifft`](Self::ifft) of each row of `n` samples.
-    pub fn ifft_rows(&self, n: usize, x: &View<Complex32>, y: &mut View<Complex32>) -> Result<()> {
+    pub fn ifft_rows(&self, n: usize, x: &View<Complex32>, y: &mut View<Complex32>) -> Result<Event> {
         let call = Call::Fft(Fft { n, rows: rows(x.len(), n), inverse: true, in_place: false });
         self.call(&call, &mut [arg(x), arg_mut(y)])
     }
 
     /// `x = FFT(x)`.
-    pub fn fft_in_place(&self, x: &mut View<Complex32>) -> Result<()> {
+    pub fn fft_in_place(&self, x: &mut View<Complex32>) -> Result<Event> {
         self.fft_rows_in_place(x.len(), x)
     }
 
     /// `x = IFFT(x)`, scaled by 1/n.
-    pub fn ifft_in_place(&self, x: &mut View<Complex32>) -> Result<()> {
+    pub fn ifft_in_place(&self, x: &mut View<Complex32>) -> Result<Event> {
         self.ifft_rows_in_place(x.len(), x)
     }
 
     /// [`fft_in_place`](Self::fft_in_place) of each row of `n` samples.
-    pub fn fft_rows_in_place(&self, n: usize, x: &mut View<Complex32>) -> Result<()> {
+    pub fn fft_rows_in_place(&self, n: usize, x: &mut View<Complex32>) -> Result<Event> {
         let call = Call::Fft(Fft { n, rows: rows(x.len(), n), inverse: false, in_place: true });
         self.call(&call, &mut [arg_mut(x)])
     }
 
     /// [`ifft_in_place`](Self::ifft_in_place) of each row of `n` samples.
-    pub fn ifft_rows_in_place(&self, n: usize, x: &mut View<Complex32>) -> Result<()> {
+    pub fn ifft_rows_in_place(&self, n: usize, x: &mut View<Complex32>) -> Result<Event> {
         let call = Call::Fft(Fft { n, rows: rows(x.len(), n), inverse: true, in_place: true });
         self.call(&call, &mut [arg_mut(x)])
     }
 
     /// `y = a ∘ b`, element by element. `b` is as long as `a`, or one row for all: its length divides that of `a`.
-    pub fn zip<S: Sample>(&self, op: ZipOp, a: &View<S>, b: &View<S>, y: &mut View<S>) -> Result<()> {
+    pub fn zip<S: Sample>(&self, op: ZipOp, a: &View<S>, b: &View<S>, y: &mut View<S>) -> Result<Event> {
         let call = Call::Zip(Zip { op, sample: S::TYPE, len: a.len(), row: b.len() });
         self.call(&call, &mut [arg(a), arg(b), arg_mut(y)])
     }
 
     /// Each row of `n` samples rotated by `n/2`: frequency 0 moves to the middle.
-    pub fn fftshift_rows<S: Sample>(&self, n: usize, x: &View<S>, y: &mut View<S>) -> Result<()> {
+    pub fn fftshift_rows<S: Sample>(&self, n: usize, x: &View<S>, y: &mut View<S>) -> Result<Event> {
         let call = Call::FftShift(FftShift { sample: S::TYPE, n, rows: rows(x.len(), n) });
         self.call(&call, &mut [arg(x), arg_mut(y)])
     }
 
     /// The corner turn: `y[c][r] = x[r][c]`, for `x` of `rows` × `cols`.
-    pub fn transpose<S: Sample>(&self, rows: usize, cols: usize, x: &View<S>, y: &mut View<S>) -> Result<()> {
+    pub fn transpose<S: Sample>(&self, rows: usize, cols: usize, x: &View<S>, y: &mut View<S>) -> Result<Event> {
         let call = Call::Transpose(Transpose { sample: S::TYPE, rows, cols, conjugate: false });
         self.call(&call, &mut [arg(x), arg_mut(y)])
     }
 
     /// The conjugate transpose: `y[c][r] = conj(x[r][c])`.
-    pub fn transpose_conj<S: Sample>(&self, rows: usize, cols: usize, x: &View<S>, y: &mut View<S>) -> Result<()> {
+    pub fn transpose_conj<S: Sample>(&self, rows: usize, cols: usize, x: &View<S>, y: &mut View<S>) -> Result<Event> {
         let call = Call::Transpose(Transpose { sample: S::TYPE, rows, cols, conjugate: true });
         self.call(&call, &mut [arg(x), arg_mut(y)])
     }
 
     /// `y = factor · x`.
-    pub fn scale<S: Sample>(&self, factor: S, x: &View<S>, y: &mut View<S>) -> Result<()> {
+    pub fn scale<S: Sample>(&self, factor: S, x: &View<S>, y: &mut View<S>) -> Result<Event> {
         let scale = Scale { sample: S::TYPE, factor: factor.to_complex(), len: x.len(), in_place: false };
         self.call(&Call::Scale(scale), &mut [arg(x), arg_mut(y)])
     }
 
     /// `x = factor · x`.
-    pub fn scale_in_place<S: Sample>(&self, factor: S, x: &mut View<S>) -> Result<()> {
+    pub fn scale_in_place<S: Sample>(&self, factor: S, x: &mut View<S>) -> Result<Event> {
         let scale = Scale { sample: S::TYPE, factor: factor.to_complex(), len: x.len(), in_place: true };
         self.call(&Call::Scale(scale), &mut [arg_mut(x)])
     }
 
     /// `y = |x|`.
-    pub fn magnitude(&self, x: &View<Complex32>, y: &mut View<f32>) -> Result<()> {
+    pub fn magnitude(&self, x: &View<Complex32>, y: &mut View<f32>) -> Result<Event> {
         self.call(&Call::Magnitude(x.len()), &mut [arg(x), arg_mut(y)])
     }
 
     /// Where the largest element is: the first of equals; NaN is never the largest.
-    pub fn arg_max(&self, x: &View<f32>, peak: &mut View<Peak>) -> Result<()> {
+    pub fn arg_max(&self, x: &View<f32>, peak: &mut View<Peak>) -> Result<Event> {
         self.call(&Call::ArgMax(x.len()), &mut [arg(x), arg_mut(peak)])
     }
 
     /// `y = x`, elements of any type.
-    pub fn copy<T: Pod>(&self, x: &View<T>, y: &mut View<T>) -> Result<()> {
+    pub fn copy<T: Pod>(&self, x: &View<T>, y: &mut View<T>) -> Result<Event> {
         let shape = Shape::new(x.len(), Element::of::<T>());
         self.call(&Call::Copy(shape), &mut [arg(x), arg_mut(y)])
     }
 
     /// `y[i] = value`, elements of any type.
-    pub fn fill<T: Pod>(&self, value: T, y: &mut View<T>) -> Result<()> {
+    pub fn fill<T: Pod>(&self, value: T, y: &mut View<T>) -> Result<Event> {
         let pattern = bytemuck::bytes_of(&value).into();
         self.call(&Call::Fill(Fill { pattern, element: Element::of::<T>(), len: y.len() }), &mut [arg_mut(y)])
     }

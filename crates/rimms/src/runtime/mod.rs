@@ -1,20 +1,31 @@
-//! The runtime: PEs, placement, and the calls.
+//! The runtime: PEs, their queues, and the calls.
 //!
 //! A [`Runtime`] is a cheap handle to one set of resources and PEs. A call's
-//! way: typed call ([`calls`]) → checks and choice of a PE ([`submit`]) → memory
-//! (operands to where the PE is) → device (execution) → counters.
+//! way: typed call ([`calls`]) → checks, choice of a PE, a place in its queue
+//! ([`submit`], [`queue`]) → its worker ([`worker`]) → memory (operands to where
+//! the PE is) → device (execution) → counters ([`execute`]).
 //!
-//! A blocking call is executed by the calling thread. What may run at once is
-//! decided by the program's borrows: inputs are shared, outputs are not.
+//! A call of a blocking handle takes the same way but for the queue: the calling
+//! thread waits for what the call comes after, and executes it itself.
+//!
+//! Threads: one a PE, started by the first call that is queued there; one that
+//! watches, if asked for ([`monitor`]). They own what they work on, never a
+//! handle; the last handle that goes lets them finish what was accepted.
 
 mod arg;
 mod builder;
 mod calls;
+mod event;
+mod execute;
+mod monitor;
 mod pe;
+mod queue;
 mod submit;
+mod worker;
 
 pub use arg::{Arg, arg, arg_mut};
 pub use builder::RuntimeBuilder;
+pub use event::Event;
 pub use pe::{Pe, ResourceInfo};
 
 use crate::coherence::{MemoryMode, ResourceId};
@@ -27,10 +38,16 @@ use crate::trace::Counters;
 use bytemuck::Pod;
 use pe::PeSet;
 use std::fmt;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
+use std::time::Duration;
 
 /// Resources, PEs and a policy: where data is allocated and calls are made.
+///
+/// Calls return as soon as they are accepted, with an [`Event`]; whoever looks at data waits for those that concern
+/// it, so that nothing else has to. What goes wrong after acceptance is told by the event, and by the data that could
+/// not be made. With [`blocking`](Self::blocking) calls return when they are done, with their error.
 ///
 /// A handle: cloning it is cheap, and [`on`](Self::on) gives one whose calls go to chosen PEs only.
 ///
@@ -43,24 +60,57 @@ use std::sync::atomic::AtomicUsize;
 /// x.fragment(4)?;
 /// y.fragment(4)?;
 /// for i in 0..4 {
-///     rt.fft(&x[i], &mut y[i])?;
+///     rt.fft(&x[i], &mut y[i])?; // accepted at once
 /// }
-/// assert_eq!(y.read()?[256], Complex32::new(256.0, 0.0));
+/// assert_eq!(y.read()?[256], Complex32::new(256.0, 0.0)); // waits for the four
 /// # Ok::<(), rimms::Error>(())
 /// ```
 #[derive(Clone)]
 pub struct Runtime {
     core: Arc<Core>,
     allowed: PeSet,
+    blocking: bool,
 }
 
-/// What all handles of a runtime share.
+/// What the handles of a runtime share: the last one that goes ends it.
 struct Core {
+    shared: Arc<Shared>,
+    monitor: Option<monitor::Monitor>,
+}
+
+/// What handles and workers share.
+struct Shared {
+    /// Different for each runtime of the process.
+    id: u64,
     resources: Arc<Resources>,
     pes: Vec<Pe>,
     policy: Arc<dyn Policy>,
     costs: Costs,
     turn: AtomicUsize,
+    /// How long a device may take for a call.
+    time_limit: Option<Duration>,
+    /// Is somebody looking at what the workers do?
+    is_watched: bool,
+}
+
+impl Deref for Core {
+    type Target = Shared;
+
+    #[inline]
+    fn deref(&self) -> &Shared {
+        &self.shared
+    }
+}
+
+impl Drop for Core {
+    /// Lets the workers finish what was accepted, and ends them.
+    fn drop(&mut self) {
+        self.shared.pes.iter().for_each(|pe| pe.queue.close());
+        for (at, pe) in self.shared.pes.iter().enumerate() {
+            pe.worker.end(&self.shared, at);
+        }
+        self.monitor.take();
+    }
 }
 
 impl Runtime {
@@ -101,7 +151,29 @@ impl Runtime {
     /// # Errors
     /// [`Error::Unknown`] for a name that is neither a PE nor a kind of PE.
     pub fn on(&self, names: &str) -> Result<Self> {
-        Ok(Self { core: self.core.clone(), allowed: PeSet::parse(names, &self.core.pes)? })
+        Ok(Self { core: self.core.clone(), allowed: PeSet::parse(names, &self.core.pes)?, blocking: self.blocking })
+    }
+
+    /// A handle whose calls return when they are done, with their own error where they fail. The calling thread
+    /// executes them, so an idle CPU costs no hand-over between threads.
+    ///
+    /// ```
+    /// # use rimms::{Runtime, op::UserOp, arg_mut};
+    /// let rt = Runtime::builder().cpus(1).build()?.blocking();
+    /// let gives_up = UserOp::builder("f").output::<f32>().on_cpu(|_| Err("no".into())).build()?;
+    /// let mut x = rt.alloc::<f32>(4)?;
+    /// assert!(rt.call(&gives_up.call(), &mut [arg_mut(&mut x)]).is_err());
+    /// # Ok::<(), rimms::Error>(())
+    /// ```
+    #[must_use]
+    pub fn blocking(&self) -> Self {
+        Self { blocking: true, ..self.clone() }
+    }
+
+    /// The opposite of [`blocking`](Self::blocking): calls return as soon as they are accepted.
+    #[must_use]
+    pub fn queued(&self) -> Self {
+        Self { blocking: false, ..self.clone() }
     }
 
     /// The PEs, in the order they are numbered.
@@ -129,7 +201,8 @@ impl Runtime {
         resources.usage(resource).ok_or(Error::Index { index: resource.index(), len: resources.len() })
     }
 
-    /// What was copied and called so far, by all handles.
+    /// What was copied and called so far, by all handles. Calls that are not done yet are not in it
+    /// ([`finish`](Self::finish) waits for them).
     pub fn counters(&self) -> Counters {
         self.core.resources.tally.snapshot(self.core.pes.iter().map(Pe::name))
     }

@@ -3,7 +3,11 @@
 use crate::coherence::ResourceId;
 use crate::device::{Capability, Device, DeviceInfo, UnitInfo};
 use crate::error::{Error, Result};
+use super::queue::Queue;
+use super::worker::Worker;
 use crate::op::{Call, Target};
+use crate::order;
+use parking_lot::{Mutex, MutexGuard};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -23,14 +27,20 @@ pub struct Pe {
     pub(super) device: Arc<dyn Device>,
     pub(super) unit: usize,
     target: Target,
-    /// Calls it is executing now.
+    pub(super) queue: Queue,
+    /// The thread that works the queue off, from its first call on.
+    pub(super) worker: Worker,
+    /// Held by whoever launches on it.
+    turn: Mutex<()>,
+    /// Calls that threads of the program execute or wait to execute on it now.
     running: AtomicUsize,
 }
 
 impl Pe {
     pub(super) fn new(resource: ResourceId, device: &Arc<dyn Device>, unit: usize, info: UnitInfo) -> Self {
         let target = device.info().target;
-        Self { info, resource, device: device.clone(), unit, target, running: AtomicUsize::new(0) }
+        let (queue, worker, turn, running) = Default::default();
+        Self { info, resource, device: device.clone(), unit, target, queue, worker, turn, running }
     }
 
     /// Its name, such as `fft0`.
@@ -61,6 +71,28 @@ impl Pe {
     pub(super) fn why_not(&self, call: &Call) -> String {
         let why = self.info.capability.allows(call, self.target).err();
         format!("{}: {}", self.name(), why.unwrap_or_else(|| "not among those allowed".into()))
+    }
+
+    /// Its turn to launch, which it gives to one at a time. A kernel that makes a call of its own runs that in its own
+    /// turn on a CPU.
+    ///
+    /// # Errors
+    /// [`Error::WouldDeadlock`] where a kernel asks for another device's turn, and it is taken.
+    #[inline]
+    pub(super) fn turn(&self) -> Result<Option<MutexGuard<'_, ()>>> {
+        match self.turn.try_lock() {
+            Some(turn) => Ok(Some(turn)),
+            None => self.wait_for_turn(),
+        }
+    }
+
+    #[cold]
+    fn wait_for_turn(&self) -> Result<Option<MutexGuard<'_, ()>>> {
+        match order::in_kernel() {
+            true if self.resource.is_host() => Ok(None),
+            true => Err(Error::WouldDeadlock),
+            false => Ok(Some(self.turn.lock())),
+        }
     }
 
     pub(super) fn running(&self) -> usize {

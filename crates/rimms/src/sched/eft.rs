@@ -6,7 +6,7 @@ use super::{Candidate, Policy};
 ///
 /// ```
 /// use rimms::sched::{Candidate, EarliestFinish, Policy};
-/// let pe = |pe, busy_ns, cost_ns| Candidate { pe, busy_ns, cost_ns };
+/// let pe = |pe, busy_ns, cost_ns| Candidate { pe, busy_ns, cost_ns, ..Candidate::default() };
 /// assert_eq!(EarliestFinish.choose(0, &[pe(0, 0.0, Some(50.0)), pe(1, 40.0, Some(20.0))]), 0); // 50 < 60
 /// assert_eq!(EarliestFinish.choose(0, &[pe(0, 0.0, Some(50.0)), pe(1, 10.0, Some(20.0))]), 1); // 30 < 50
 /// assert_eq!(EarliestFinish.choose(0, &[pe(0, 0.0, Some(50.0)), pe(1, 90.0, None)]), 1); // not measured yet

@@ -9,17 +9,20 @@
 //! | --- | --- |
 //! | `round-robin` | the next PE in turn that can run the call |
 //! | `eft` | the earliest finish: time until the PE is free plus the measured cost of a call of this size; a PE never measured is tried first |
+//! | `locality` | the earliest finish, with the copies counted in that the PE would need: what is stale there, over measured link speeds |
 //!
 //! Adding a policy: one file here and a line in [`by_name`].
 
 mod cost;
 mod eft;
+mod locality;
 mod round_robin;
 #[cfg(test)]
 mod tests;
 
 pub use cost::Costs;
 pub use eft::EarliestFinish;
+pub use locality::Locality;
 pub use round_robin::RoundRobin;
 
 use crate::error::{Error, Result};
@@ -30,19 +33,25 @@ use std::sync::Arc;
 ///
 /// ```
 /// use rimms::sched::{Candidate, EarliestFinish, Policy};
-/// let slow = Candidate { pe: 0, busy_ns: 0.0, cost_ns: Some(900.0) };
-/// let fast_but_busy = Candidate { pe: 3, busy_ns: 500.0, cost_ns: Some(100.0) };
+/// let slow = Candidate { pe: 0, cost_ns: Some(900.0), ..Candidate::default() };
+/// let fast_but_busy = Candidate { pe: 3, busy_ns: 500.0, cost_ns: Some(100.0), ..Candidate::default() };
 /// // The answer is an index among the candidates, not the number of a PE.
 /// assert_eq!(EarliestFinish.choose(0, &[slow, fast_but_busy]), 1);
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Candidate {
     /// Its number in the runtime.
     pub pe: usize,
+    /// Calls that it was given and has not done.
+    pub queued: u64,
     /// Nanoseconds until it has done what it was given before.
     pub busy_ns: f64,
     /// Nanoseconds a call of this kind and size is expected to take; `None` where nothing was measured yet.
     pub cost_ns: Option<f64>,
+    /// Nanoseconds until the calls in flight that it comes after are expected to be done. 0 unless asked for.
+    pub ready_ns: f64,
+    /// Nanoseconds that copying what is stale there is expected to take. 0 unless asked for.
+    pub transfer_ns: f64,
 }
 
 /// A scheduling policy.
@@ -71,18 +80,23 @@ pub trait Policy: Send + Sync + fmt::Debug {
     /// Does it look at costs? Calls are timed only if it does.
     fn needs_costs(&self) -> bool;
 
+    /// Does it look at what would have to be copied? Worked out only if it does.
+    fn needs_transfers(&self) -> bool {
+        false
+    }
+
     /// Picks one of `candidates`: an index into them, which are never empty. `turn` counts the calls of the runtime.
     fn choose(&self, turn: usize, candidates: &[Candidate]) -> usize;
 }
 
 /// The policies there are.
-pub const POLICIES: [&str; 2] = ["round-robin", "eft"];
+pub const POLICIES: [&str; 3] = ["round-robin", "eft", "locality"];
 
 /// A policy by its name.
 ///
 /// ```
 /// assert_eq!(rimms::sched::by_name("eft")?.name(), "eft");
-/// assert!(rimms::sched::by_name("best").unwrap_err().to_string().contains("round-robin, eft"));
+/// assert!(rimms::sched::by_name("best").unwrap_err().to_string().contains("round-robin, eft, locality"));
 /// # Ok::<(), rimms::Error>(())
 /// ```
 ///
@@ -92,6 +106,7 @@ pub fn by_name(name: &str) -> Result<Arc<dyn Policy>> {
     match name {
         "round-robin" => Ok(Arc::new(RoundRobin)),
         "eft" => Ok(Arc::new(EarliestFinish)),
+        "locality" => Ok(Arc::new(Locality)),
         _ => Err(Error::Unknown { what: "policy", name: name.into(), known: POLICIES.join(", ").into() }),
     }
 }

@@ -2,7 +2,7 @@ use super::*;
 use crate::op::OpKind;
 
 fn candidate(pe: usize, busy_ns: f64, cost_ns: Option<f64>) -> Candidate {
-    Candidate { pe, busy_ns, cost_ns }
+    Candidate { pe, busy_ns, cost_ns, ..Candidate::default() }
 }
 
 #[test]
@@ -38,4 +38,27 @@ fn costs_are_functions_of_size_per_op_and_pe() {
     assert!((at(64) - 300.0).abs() < 1.0, "a mean that moves: {}", at(64));
     costs.record(OpKind::Fill, 0, 0, 1.0);
     assert!(costs.estimate(OpKind::Fill, 0, usize::MAX).is_some());
+}
+
+#[test]
+fn locality_weighs_copies_against_waiting() {
+    let at = |busy_ns, ready_ns, transfer_ns, cost_ns| Candidate { pe: 0, queued: 0, busy_ns, cost_ns, ready_ns, transfer_ns };
+    let pick = |c: &[Candidate]| Locality.choose(0, c);
+    assert_eq!(pick(&[at(0.0, 0.0, 500.0, Some(10.0)), at(400.0, 0.0, 0.0, Some(10.0))]), 1);
+    assert_eq!(pick(&[at(0.0, 0.0, 300.0, Some(10.0)), at(400.0, 0.0, 0.0, Some(10.0))]), 0);
+    // Both have to wait for the input: the copy comes on top.
+    assert_eq!(pick(&[at(0.0, 400.0, 1.0, Some(10.0)), at(400.0, 400.0, 0.0, Some(10.0))]), 1);
+    assert_eq!(pick(&[at(0.0, 0.0, 500.0, None), at(0.0, 0.0, 0.0, Some(10.0))]), 1, "copies alone rule it out");
+    assert_eq!(pick(&[at(0.0, 0.0, 500.0, None), at(0.0, 0.0, 0.0, Some(900.0))]), 0, "not measured: tried");
+    assert_eq!(pick(&[at(0.0, 0.0, 0.0, None), at(0.0, 0.0, 0.0, None)]), 0, "ties go to the first");
+}
+
+#[test]
+fn the_first_calls_of_a_size_are_measured_and_then_one_in_sixteen() {
+    let costs = Costs::new(1);
+    let due: Vec<bool> = (0..64).map(|_| costs.is_due(OpKind::Fft, 0, 64)).collect();
+    assert!(due[..16].iter().all(|d| *d));
+    assert_eq!(due[16..].iter().filter(|d| **d).count(), 3);
+    assert!(costs.is_due(OpKind::Fft, 0, 4096), "another size class");
+    assert!(!costs.is_due(OpKind::Fft, 7, 64), "no such PE");
 }

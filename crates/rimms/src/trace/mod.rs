@@ -5,6 +5,8 @@
 //! is what happened between them. The tests assert on these numbers.
 
 mod counters;
+mod curve;
 
 pub(crate) use counters::Tally;
+pub(crate) use curve::{BUCKETS, Curve};
 pub use counters::{Cause, Counters, Flow, PairFlow};

@@ -70,7 +70,7 @@ pub(crate) fn contained(
 }
 
 #[cold]
-fn panic_message(payload: &(dyn Any + Send)) -> Box<str> {
+pub(crate) fn panic_message(payload: &(dyn Any + Send)) -> Box<str> {
     let text = payload.downcast_ref::<&str>().copied();
     text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("without a message").into()
 }

@@ -1,0 +1,40 @@
+//! A view held by a call in flight.
+#![allow(unsafe_code)]
+
+use super::datum::Owned;
+use super::node::Node;
+use std::ops::Deref;
+use std::ptr::NonNull;
+
+/// Keeps a view's datum, and so its host bytes and its blocks, for as long as a call in flight uses it, whatever the
+/// program drops meanwhile.
+pub(crate) struct Held {
+    node: NonNull<Node>,
+    _datum: Owned,
+}
+
+// SAFETY: a node is Sync, and its datum is owned.
+unsafe impl Send for Held {}
+// SAFETY: as above.
+unsafe impl Sync for Held {}
+
+impl Held {
+    /// # Safety
+    /// The node stays in its tree as long as it is dereferenced: the call is enlisted with it
+    /// ([`Node::enlist`]) before the borrow of its view ends, retired after the last use, and whoever changes the tree
+    /// waits for it ([`Node::settle`]).
+    #[inline]
+    pub(crate) unsafe fn new(node: &Node) -> Self {
+        Self { node: NonNull::from(node), _datum: node.datum().share() }
+    }
+}
+
+impl Deref for Held {
+    type Target = Node;
+
+    #[inline]
+    fn deref(&self) -> &Node {
+        // SAFETY: the datum is alive, and the node in its tree, as the maker vouches.
+        unsafe { self.node.as_ref() }
+    }
+}

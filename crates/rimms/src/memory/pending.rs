@@ -1,0 +1,61 @@
+//! Calls in flight that use a view: waiting for them, depending on them, and joining them.
+
+use super::node::Node;
+use crate::error::Result;
+use crate::op::Role;
+use crate::order::Ticket;
+
+impl Node {
+    /// Returns once all calls are done that an access of this role comes after: writers, and before a write readers too.
+    ///
+    /// # Errors
+    /// [`WouldDeadlock`](crate::Error::WouldDeadlock) inside a kernel.
+    #[inline]
+    pub(crate) fn settle(&self, role: Role) -> Result<()> {
+        let users = self.users();
+        if if role.writes() { users.are_none() } else { users.no_writer() } {
+            return Ok(());
+        }
+        self.settle_slowly(role)
+    }
+
+    #[cold]
+    fn settle_slowly(&self, role: Role) -> Result<()> {
+        let order = &self.datum().resources().order;
+        let mut outcome = Ok(());
+        self.pending(role, &mut |ticket| {
+            if outcome.is_ok() {
+                outcome = order.wait(ticket);
+            }
+        });
+        outcome
+    }
+
+    /// Calls `f` with every call in flight that an access of this role has to come after.
+    #[inline]
+    pub(crate) fn pending(&self, role: Role, f: &mut dyn FnMut(Ticket)) {
+        let lines = &self.datum().resources().order.lines;
+        let mut leaf = |leaf: &Node| {
+            leaf.users().pending_writer(lines, f);
+            if role.writes() {
+                leaf.users().pending_readers(lines, f);
+            }
+        };
+        if self.is_leaf() { leaf(self) } else { self.leaves().for_each(leaf) }
+    }
+
+    /// Calls `f` with every call in flight that reads the leaf.
+    pub(super) fn pending_readers(&self, f: &mut dyn FnMut(Ticket)) {
+        self.users().pending_readers(&self.datum().resources().order.lines, f);
+    }
+
+    /// From now on conflicting accesses come after this call.
+    #[inline]
+    pub(crate) fn enlist(&self, role: Role, ticket: Ticket) {
+        let lines = &self.datum().resources().order.lines;
+        let leaf = |leaf: &Node| {
+            if role.writes() { leaf.users().set_writer(ticket) } else { leaf.users().add_reader(ticket, lines) }
+        };
+        if self.is_leaf() { leaf(self) } else { self.leaves().for_each(leaf) }
+    }
+}

@@ -1,0 +1,83 @@
+//! The inbox of a queue: many put in, one takes out.
+//!
+//! The one takes all that is there at once. While there is nothing it looks for
+//! a bounded time, then says that it sleeps and parks; whoever puts something in wakes it then.
+
+use super::sync::{AtomicU64, Condvar, Mutex, Ordering, SPINS, YIELDS, spin_loop, yield_now};
+use Ordering::{Acquire, Relaxed, Release};
+
+pub(crate) struct Inbox<T> {
+    state: Mutex<State<T>>,
+    filled: Condvar,
+    /// Places given out. Changed under the lock.
+    issued: AtomicU64,
+}
+
+struct State<T> {
+    items: Vec<T>,
+    is_asleep: bool,
+    is_closed: bool,
+}
+
+impl<T> Default for Inbox<T> {
+    fn default() -> Self {
+        let state = State { items: Vec::new(), is_asleep: false, is_closed: false };
+        Self { state: Mutex::new(state), filled: Condvar::new(), issued: AtomicU64::new(0) }
+    }
+}
+
+impl<T> Inbox<T> {
+    /// Puts in what `make` makes of its place. Returns the place; they count from 1.
+    #[inline]
+    pub(crate) fn push(&self, make: impl FnOnce(u64) -> T) -> u64 {
+        let mut state = self.state.lock();
+        let place = self.issued.load(Relaxed) + 1;
+        state.items.push(make(place));
+        self.issued.store(place, Release);
+        let wake = std::mem::take(&mut state.is_asleep);
+        drop(state);
+        if wake {
+            self.filled.notify_one();
+        }
+        place
+    }
+
+    /// Hands everything to `take` once there is something that came after place `last`; `false` if nothing is there
+    /// and nothing will come. `take` runs under the inbox's lock.
+    pub(crate) fn take(&self, last: u64, take: impl FnOnce(&mut Vec<T>)) -> bool {
+        for look in 0..SPINS + YIELDS {
+            if self.issued.load(Acquire) > last {
+                break;
+            }
+            if look < SPINS { spin_loop() } else { yield_now() }
+        }
+        let mut state = self.state.lock();
+        while state.items.is_empty() {
+            if state.is_closed {
+                return false;
+            }
+            state.is_asleep = true;
+            self.filled.wait(&mut state);
+        }
+        state.is_asleep = false;
+        take(&mut state.items);
+        true
+    }
+
+    /// What is in it, under its lock.
+    pub(crate) fn look<R>(&self, look: impl FnOnce(&[T]) -> R) -> R {
+        look(&self.state.lock().items)
+    }
+
+    /// The last place given out.
+    #[inline]
+    pub(crate) fn issued(&self) -> u64 {
+        self.issued.load(Acquire)
+    }
+
+    /// Nothing will come any more.
+    pub(crate) fn close(&self) {
+        self.state.lock().is_closed = true;
+        self.filled.notify_one();
+    }
+}

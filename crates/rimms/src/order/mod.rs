@@ -1,0 +1,87 @@
+//! Order: what waits for what.
+//!
+//! Every call that is queued gets a [`Ticket`]: the number of its queue and its
+//! place there. A queue is worked off in order, so all that is to be known about
+//! it is how far it has come: its [`Timeline`](timeline). Every leaf remembers
+//! the ticket of its last writer and those of the readers since ([`Users`]); from
+//! them a new call learns what it has to wait for (RAW, WAR, WAW), and a guard too.
+//!
+//! Invariants:
+//! * a call waits only for tickets that were given out before its own, so no cycle can arise;
+//! * a leaf's users are changed by whoever submits, never by whoever executes: a ticket is
+//!   retired by its timeline alone, and what is found retired is forgotten in passing;
+//! * writers of a leaf are registered by the holder of its exclusive view, readers by holders of shared ones.
+//!
+//! Nothing here knows devices, memory or calls. Checked by `tests/loom`, which
+//! runs these files under every interleaving, and by the programs in `tests/`.
+
+mod failures;
+mod inbox;
+mod kernel;
+mod signal;
+mod sync;
+mod ticket;
+mod timeline;
+mod users;
+mod waiters;
+
+pub(crate) use inbox::Inbox;
+pub(crate) use kernel::{in_kernel, kernel_scope};
+pub(crate) use ticket::{MAX_QUEUES, Ticket};
+pub(crate) use timeline::Timelines;
+pub(crate) use users::Users;
+pub(crate) use waiters::Waiter;
+
+use crate::error::{Error, Result};
+use failures::Failures;
+use std::sync::Arc;
+use waiters::Waiters;
+
+/// The order of one runtime's calls.
+pub(crate) struct Order {
+    pub(crate) lines: Timelines,
+    failures: Failures,
+    waiters: Waiters,
+}
+
+impl Order {
+    pub(crate) fn new(queues: usize) -> Self {
+        Self { lines: Timelines::new(queues), failures: Failures::default(), waiters: Waiters::default() }
+    }
+
+    /// Returns once the ticket is done, however that came out.
+    ///
+    /// # Errors
+    /// [`Error::WouldDeadlock`] inside a kernel, where it is not done yet.
+    pub(crate) fn wait(&self, ticket: Ticket) -> Result<()> {
+        if self.lines.is_done(ticket) {
+            return Ok(());
+        }
+        if in_kernel() {
+            return Err(Error::WouldDeadlock);
+        }
+        self.waiters.wait(&self.lines, ticket);
+        Ok(())
+    }
+
+    /// What became of a call that is done.
+    ///
+    /// # Errors
+    /// Why it failed.
+    pub(crate) fn outcome(&self, ticket: Ticket) -> Result<()> {
+        self.failures.outcome(ticket)
+    }
+
+    /// The call is done. In the order of places.
+    pub(crate) fn retire(&self, ticket: Ticket, outcome: Result<(), Arc<Error>>) {
+        if let Err(error) = outcome {
+            self.failures.record(ticket, error);
+        }
+        self.lines.retire(ticket);
+    }
+
+    /// The threads of the program that wait now.
+    pub(crate) fn waiting(&self) -> Vec<Waiter> {
+        self.waiters.list()
+    }
+}

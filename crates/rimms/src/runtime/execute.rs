@@ -1,0 +1,187 @@
+//! Executing one call: operands to their place, launch, states; elsewhere if it fails.
+//!
+//! Done by a worker, or by a thread of the program that makes a blocking call.
+//! Either way all that the call comes after is done, and what conflicts with it
+//! waits. That, and blocks held until the launch is over, is what makes the
+//! operands handed to a device sound.
+//!
+//! The way of a call that succeeds at once on valid operands is kept short (its
+//! instructions are counted by `rimms bench overhead`); all else is cold.
+#![allow(unsafe_code)]
+
+use super::Shared;
+use super::monitor::Task;
+use super::pe::{Pe, PeSet};
+use super::submit::INLINE;
+use crate::coherence::MemoryMode;
+use crate::device::{DeviceError, Operand};
+use crate::error::{Error, Result};
+use crate::memory::{Block, Node, device_error};
+use crate::op::{Call, Role};
+use crate::order::kernel_scope;
+use crate::trace::Cause;
+use smallvec::SmallVec;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// A call that is to be executed.
+pub(super) struct Job<'a> {
+    pub(super) call: &'a Call,
+    pub(super) nodes: &'a [&'a Node],
+    /// Elements it works through.
+    pub(super) size: usize,
+    pub(super) allowed: &'a PeSet,
+    /// For the one who watches, if somebody does.
+    pub(super) task: Option<&'a Task>,
+}
+
+impl<'a> Job<'a> {
+    fn operands(&self) -> impl Iterator<Item = (&'a Node, Role)> {
+        self.nodes.iter().copied().zip(self.call.roles().iter().copied())
+    }
+
+    fn written(&self) -> impl Iterator<Item = &'a Node> {
+        self.operands().filter(|(_, role)| role.writes()).map(|(node, _)| node)
+    }
+
+    /// The call never came about, or failed: what it was to write is missing, and this is why.
+    ///
+    /// For calls that nobody waits for at once: their old bytes must not pass for the result.
+    #[cold]
+    pub(super) fn poison(&self, error: &Arc<Error>) {
+        for node in self.written() {
+            node.set_all(crate::coherence::State::UNINITIALISED);
+            node.failed(error);
+        }
+    }
+}
+
+/// How an attempt on one PE ended, where it failed.
+pub(super) struct Failure {
+    pub(super) error: Error,
+    /// May another PE do better?
+    pub(super) elsewhere: bool,
+}
+
+impl From<Error> for Failure {
+    #[cold]
+    fn from(error: Error) -> Self {
+        use Error::{Device, Fragmented, Full, NeverFits};
+        let elsewhere = matches!(error, Device { .. } | Full { .. } | Fragmented { .. } | NeverFits { .. });
+        Self { error, elsewhere }
+    }
+}
+
+impl Shared {
+    /// Executes a call on PE `at`, or on another that can do it where that fails and the operands are intact.
+    #[inline]
+    pub(super) fn execute(&self, at: usize, job: &Job<'_>) -> Result<()> {
+        let Some(pe) = self.pes.get(at) else { return Ok(()) };
+        match self.attempt(at, pe, job) {
+            Ok(()) => Ok(()),
+            Err(failure) => self.retry(at, failure, job),
+        }
+    }
+
+    /// The call failed on PE `at`: the others that can do it, one after the other.
+    #[cold]
+    pub(super) fn retry(&self, at: usize, failure: Failure, job: &Job<'_>) -> Result<()> {
+        let mut tried = vec![at];
+        let mut elsewhere = failure.elsewhere;
+        while elsewhere {
+            let Some((at, pe)) = self.choose(job.allowed, job.call, job.size, job.nodes, &tried) else { break };
+            self.resources.tally.retried();
+            tried.push(at);
+            match self.attempt(at, pe, job) {
+                Ok(()) => return Ok(()),
+                Err(next) => elsewhere = next.elsewhere,
+            }
+        }
+        // The first reason counts: that a later attempt finds its operand missing is a consequence.
+        Err(failure.error)
+    }
+
+    #[inline]
+    fn attempt(&self, at: usize, pe: &Pe, job: &Job<'_>) -> Result<(), Failure> {
+        if let Some(task) = job.task {
+            task.begin(at);
+        }
+        let launched = self.place_and_launch(at, pe, job);
+        // From here on nobody takes the call away from us; or somebody has, and it is ours no longer.
+        if job.task.is_some_and(|task| !task.end()) {
+            return Err(Failure { error: Error::WouldDeadlock, elsewhere: false });
+        }
+        match launched {
+            Ok(Ok(())) => {}
+            Ok(Err(e)) => return Err(launch_failed(pe, job, e)),
+            Err(e) => return Err(e.into()),
+        }
+        for (node, role) in job.operands() {
+            if let Err(error) = node.commit(pe.resource, role) {
+                return Err(record(job, error));
+            }
+        }
+        self.resources.tally.called(at, job.nodes.len());
+        Ok(())
+    }
+
+    /// Brings the operands to their place, and launches. The outer error is of what comes before the launch, which has
+    /// changed nothing then.
+    #[inline]
+    fn place_and_launch(&self, at: usize, pe: &Pe, job: &Job<'_>) -> Result<Result<(), DeviceError>> {
+        let in_host_memory = pe.resource.is_host() || self.resources.mode == MemoryMode::ZeroCopy;
+        let mut operands: SmallVec<[Operand<'_>; INLINE]> = SmallVec::new();
+        // Keeps the operands' blocks on a device until the launch is over; empty, and free, on the host.
+        let mut blocks: Vec<Arc<Block>> = Vec::new();
+        for (node, role) in job.operands() {
+            let located = node.fetch(pe.resource, role, Cause::Input)?;
+            if let Some(block) = located.block {
+                blocks.push(block);
+            }
+            operands.push(if in_host_memory {
+                // SAFETY: the span lies in the datum's storage, which is initialised (frozen at birth) and has exposed
+                // provenance. Whoever executes the call keeps the datum, and what conflicts with the call waits for it.
+                unsafe { Operand::in_host_memory(located.span, role) }
+            } else {
+                Operand::on_device(located.span, role)
+            });
+        }
+        let turn = pe.turn()?;
+        for (node, role) in job.operands() {
+            node.begin(pe.resource, role);
+        }
+        let launched = self.launch(at, pe, job, &operands);
+        drop(turn);
+        Ok(launched)
+    }
+
+    /// Launches, and now and then learns what it cost.
+    #[inline]
+    fn launch(&self, at: usize, pe: &Pe, job: &Job<'_>, operands: &[Operand<'_>]) -> Result<(), DeviceError> {
+        let _scope = matches!(job.call, Call::User(_)).then(kernel_scope);
+        if !self.policy.needs_costs() || !self.costs.is_due(job.call.kind(), at, job.size) {
+            return pe.device.launch(pe.unit, job.call, operands);
+        }
+        let start = Instant::now();
+        pe.device.launch(pe.unit, job.call, operands)?;
+        self.costs.record(job.call.kind(), at, job.size, start.elapsed().as_nanos() as f64);
+        Ok(())
+    }
+}
+
+#[cold]
+fn launch_failed(pe: &Pe, job: &Job<'_>, e: DeviceError) -> Failure {
+    let elsewhere = e.is_retryable();
+    let error = device_error(e, &job.call.to_string(), pe.name());
+    Failure { elsewhere, ..record(job, error) }
+}
+
+/// Notes why what was to be written is missing.
+#[cold]
+fn record(job: &Job<'_>, error: Error) -> Failure {
+    let cause = Arc::new(error);
+    for node in job.written() {
+        node.failed(&cause);
+    }
+    Arc::unwrap_or_clone(cause).into()
+}

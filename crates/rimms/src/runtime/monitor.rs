@@ -1,0 +1,194 @@
+//! The one who watches: calls that take a device too long, and calls that never get on.
+//!
+//! One thread a runtime, if a time limit or a watchdog was asked for. A worker
+//! that is watched says what it is at ([`Task`]). A call that has run over its
+//! limit is taken away from its worker, which may be stuck in a driver for ever:
+//! the device is lost, and a new worker goes on, first with the same call
+//! elsewhere. Worker and watcher agree by the task's phase on whose the call is.
+
+use super::execute::Failure;
+use super::Shared;
+use super::pe::Pe;
+use super::queue::Work;
+use crate::error::{Error, Result};
+use crate::order::Ticket;
+use parking_lot::{Condvar, Mutex};
+use std::fmt::Write;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// A watched call.
+pub(super) struct Task {
+    pub(super) work: Work,
+    phase: Mutex<Phase>,
+}
+
+#[derive(Clone, Copy)]
+enum Phase {
+    /// What it comes after is not done.
+    Waiting,
+    /// On a PE, since then: copies and launch.
+    Running { pe: usize, since: Instant },
+    /// The worker is past what can take long.
+    Ending,
+    /// Taken away.
+    Abandoned,
+}
+
+impl Task {
+    pub(super) fn new(work: Work) -> Self {
+        Self { work, phase: Mutex::new(Phase::Waiting) }
+    }
+
+    /// The call goes to this PE now.
+    pub(super) fn begin(&self, pe: usize) {
+        *self.phase.lock() = Phase::Running { pe, since: Instant::now() };
+    }
+
+    /// The PE is through with it. `false` if it was taken away meanwhile.
+    pub(super) fn end(&self) -> bool {
+        let mut phase = self.phase.lock();
+        if matches!(*phase, Phase::Abandoned) {
+            return false;
+        }
+        *phase = Phase::Ending;
+        true
+    }
+
+    pub(super) fn is_abandoned(&self) -> bool {
+        matches!(*self.phase.lock(), Phase::Abandoned)
+    }
+
+    /// Takes it away if it has been running on a device for longer than `limit`. Returns where.
+    fn abandon(&self, limit: Duration, is_device: impl Fn(usize) -> bool) -> Option<usize> {
+        let mut phase = self.phase.lock();
+        match *phase {
+            Phase::Running { pe, since } if is_device(pe) && since.elapsed() > limit => {
+                *phase = Phase::Abandoned;
+                Some(pe)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A watchdog that was asked for.
+pub(super) struct Watch {
+    pub(super) after: Duration,
+    pub(super) report: Box<dyn Fn(&str) + Send + Sync>,
+}
+
+/// The watching thread. Ends with its owner.
+pub(super) struct Monitor {
+    stop: Arc<(Mutex<bool>, Condvar)>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Monitor {
+    /// Starts to watch, if anything is asked for.
+    pub(super) fn start(shared: &Arc<Shared>, watch: Option<Watch>) -> Result<Option<Self>> {
+        if !shared.is_watched {
+            return Ok(None);
+        }
+        let stop = Arc::new((Mutex::new(false), Condvar::new()));
+        let (shared, stopped) = (shared.clone(), stop.clone());
+        let shortest = shared.time_limit.into_iter().chain(watch.as_ref().map(|w| w.after)).min().unwrap_or_default();
+        let tick = (shortest / 8).clamp(Duration::from_millis(1), Duration::from_secs(1));
+        let main = move || {
+            let mut stall = Stall { progress: 0, since: Instant::now(), told: false };
+            let mut stopped_now = stopped.0.lock();
+            while !*stopped_now {
+                stopped.1.wait_for(&mut stopped_now, tick);
+                if let Some(limit) = shared.time_limit {
+                    (0..shared.pes.len()).for_each(|pe| shared.enforce(pe, limit));
+                }
+                if let Some(watch) = &watch {
+                    stall.look(&shared, watch);
+                }
+            }
+        };
+        let refused = |e| Error::Config(format!("the system gives no thread to watch with: {e}").into());
+        let thread = std::thread::Builder::new().name("rimms watch".into()).spawn(main).map_err(refused)?;
+        Ok(Some(Self { stop, thread: Some(thread) }))
+    }
+}
+
+impl Drop for Monitor {
+    fn drop(&mut self) {
+        *self.stop.0.lock() = true;
+        self.stop.1.notify_all();
+        if let Some(thread) = self.thread.take().filter(|t| t.thread().id() != std::thread::current().id()) {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Shared {
+    /// Takes the call of queue `at` away from its worker, if its device has had it too long.
+    fn enforce(self: &Arc<Self>, at: usize, limit: Duration) {
+        let Some(Pe { queue, worker, .. }) = self.pes.get(at) else { return };
+        let mut running = queue.running();
+        let is_device = |pe: usize| self.pes.get(pe).is_some_and(|pe| !pe.resource.is_host());
+        let Some(task) = running.clone() else { return };
+        let Some(pe) = task.abandon(limit, is_device).and_then(|pe| self.pes.get(pe)) else { return };
+        *running = None;
+        drop(running);
+        let why = format!("it did not finish {} within {limit:?}", task.work.call);
+        let error = Error::DeviceLost { device: pe.device.info().name.clone(), why: why.into() };
+        self.resources.lose(pe.resource, &Arc::new(error.clone()));
+        let last = task.work.place;
+        queue.done(task.work.expected_ns);
+        worker.replace(self, at, last, (task, Failure { error, elsewhere: true }));
+    }
+}
+
+/// How long nothing has been done for.
+struct Stall {
+    progress: u64,
+    since: Instant,
+    told: bool,
+}
+
+impl Stall {
+    fn look(&mut self, shared: &Shared, watch: &Watch) {
+        let lines = &shared.resources.order.lines;
+        let progress = (0..shared.pes.len()).map(|queue| lines.done(queue)).sum();
+        let is_pending = shared.pes.iter().enumerate().any(|(queue, pe)| pe.queue.issued() > lines.done(queue));
+        if progress != self.progress || !is_pending {
+            *self = Self { progress, since: Instant::now(), told: false };
+        } else if !self.told && self.since.elapsed() >= watch.after {
+            self.told = true;
+            (watch.report)(&shared.who_waits_for_whom(self.since.elapsed()));
+        }
+    }
+}
+
+impl Shared {
+    fn who_waits_for_whom(&self, idle: Duration) -> String {
+        let order = &self.resources.order;
+        let name = |pe: usize| self.pes.get(pe).map_or("?", |pe| pe.name());
+        let call = |t: Ticket| format!("call {} of {}", t.place(), name(t.queue()));
+        let mut report = format!("no call was done for {:.1} s", idle.as_secs_f64());
+        for (at, pe) in self.pes.iter().enumerate() {
+            let (done, issued) = (order.lines.done(at), pe.queue.issued());
+            if issued == done {
+                continue;
+            }
+            let _ = write!(report, "\n  {}: {} pending; call {}", pe.name(), issued - done, done + 1);
+            if let Some(task) = &*pe.queue.running() {
+                let _ = write!(report, " ({})", task.work.call);
+                if let Phase::Running { pe, since } = *task.phase.lock() {
+                    let _ = write!(report, " has been on {} for {:.1} s", name(pe), since.elapsed().as_secs_f64());
+                }
+            }
+            if let Some(ticket) = pe.queue.waits_for() {
+                let _ = write!(report, " waits for {}", call(ticket));
+            }
+        }
+        for waiter in order.waiting() {
+            let _ = write!(report, "\n  thread {} waits for {}", waiter.thread, call(waiter.on));
+        }
+        report
+    }
+}

@@ -1,0 +1,115 @@
+//! The queue of one PE: calls that were accepted and are not done yet, in order.
+//!
+//! Submitters push into the inbox; the PE's worker takes all that is there at
+//! once, and works it off. What the worker has taken can still be looked at by
+//! those who want to know what is needed next ([`each_pending`](Queue::each_pending)).
+
+use super::monitor::Task;
+use super::pe::PeSet;
+use super::submit::INLINE;
+use crate::memory::Held;
+use crate::op::Call;
+use crate::order::{Inbox, Ticket};
+use parking_lot::{Mutex, MutexGuard};
+use smallvec::SmallVec;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// A call in flight: all it needs, and nothing of whoever submitted it.
+pub(super) struct Work {
+    pub(super) place: u64,
+    pub(super) call: Call,
+    pub(super) operands: SmallVec<[Held; INLINE]>,
+    /// What it comes after, besides the calls before it in its queue.
+    pub(super) after: SmallVec<[Ticket; INLINE]>,
+    /// Where it may go if it fails here.
+    pub(super) allowed: PeSet,
+    /// Elements it works through.
+    pub(super) size: usize,
+    /// What it is expected to take, in nanoseconds: counted as the PE's until it is done.
+    pub(super) expected_ns: u64,
+}
+
+#[derive(Default)]
+pub(super) struct Queue {
+    inbox: Inbox<Work>,
+    /// Taken by the worker, and not begun.
+    batch: Mutex<VecDeque<Work>>,
+    /// What all that is pending is expected to take.
+    expected_ns: AtomicU64,
+    /// The ticket that the worker is waiting for now; 0 for none.
+    waits_for: AtomicU64,
+    /// What the worker is at, where somebody watches.
+    running: Mutex<Option<Arc<Task>>>,
+}
+
+impl Queue {
+    /// Appends a call. Returns its place, which the call is told too.
+    #[inline]
+    pub(super) fn push(&self, mut work: Work) -> u64 {
+        self.expected_ns.fetch_add(work.expected_ns, Relaxed);
+        self.inbox.push(|place| {
+            work.place = place;
+            work
+        })
+    }
+
+    /// The next call; `None` once the queue is closed and empty. `last` is the place of the one before.
+    pub(super) fn next(&self, last: u64) -> Option<Work> {
+        if let Some(work) = self.batch.lock().pop_front() {
+            return Some(work);
+        }
+        // Moved under both locks, so nobody who looks finds a call in neither.
+        self.inbox.take(last, |items| self.batch.lock().extend(items.drain(..)));
+        self.batch.lock().pop_front()
+    }
+
+    /// Calls `f` with each pending call, from the next on, until it says that it has seen enough.
+    pub(super) fn each_pending(&self, f: &mut dyn FnMut(&Work) -> bool) {
+        self.inbox.look(|items| {
+            let batch = self.batch.lock();
+            let _ = batch.iter().chain(items).all(f);
+        });
+    }
+
+    /// A call is done.
+    #[inline]
+    pub(super) fn done(&self, expected_ns: u64) {
+        if expected_ns != 0 {
+            self.expected_ns.fetch_sub(expected_ns, Relaxed);
+        }
+    }
+
+    /// What is pending is expected to take this long.
+    pub(super) fn expected_ns(&self) -> u64 {
+        self.expected_ns.load(Relaxed)
+    }
+
+    /// The last place given out.
+    pub(super) fn issued(&self) -> u64 {
+        self.inbox.issued()
+    }
+
+    /// No more will come: the worker ends once it has done what is there.
+    pub(super) fn close(&self) {
+        self.inbox.close();
+    }
+
+    pub(super) fn set_running(&self, task: Option<Arc<Task>>) {
+        *self.running.lock() = task;
+    }
+
+    /// What the worker is at, locked: it does not go on meanwhile.
+    pub(super) fn running(&self) -> MutexGuard<'_, Option<Arc<Task>>> {
+        self.running.lock()
+    }
+
+    pub(super) fn set_waiting(&self, ticket: Option<Ticket>) {
+        self.waits_for.store(ticket.map_or(0, Ticket::to_bits), Relaxed);
+    }
+
+    pub(super) fn waits_for(&self) -> Option<Ticket> {
+        Ticket::from_bits(self.waits_for.load(Relaxed))
+    }
+}

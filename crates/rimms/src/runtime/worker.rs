@@ -1,0 +1,157 @@
+//! The thread of a PE: works its queue off, in order.
+
+use super::Shared;
+use super::execute::{Failure, Job};
+use super::monitor::Task;
+use super::pe::Pe;
+use super::queue::Work;
+use super::submit::INLINE;
+use crate::device::panic_message;
+use crate::error::{Error, Result};
+use crate::memory::Node;
+use crate::order::Ticket;
+use parking_lot::Mutex;
+use smallvec::SmallVec;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Acquire, Ordering::Release};
+use std::thread::JoinHandle;
+
+/// A call that a predecessor left, and why it failed there; none for the first worker.
+type Left = Arc<Mutex<Option<(Arc<Task>, Failure)>>>;
+
+/// The worker of a PE, if it was needed already.
+#[derive(Default)]
+pub(super) struct Worker {
+    is_there: AtomicBool,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Worker {
+    /// Sees to it that there is one.
+    ///
+    /// # Errors
+    /// [`Error::Config`] where the system gives no thread.
+    #[inline]
+    pub(super) fn ensure(&self, shared: &Arc<Shared>, at: usize) -> Result<()> {
+        if self.is_there.load(Acquire) { Ok(()) } else { self.first(shared, at) }
+    }
+
+    #[cold]
+    fn first(&self, shared: &Arc<Shared>, at: usize) -> Result<()> {
+        let mut thread = self.thread.lock();
+        if thread.is_none() {
+            *thread = Some(start(shared, at, 0, Left::default())?);
+            self.is_there.store(true, Release);
+        }
+        Ok(())
+    }
+
+    /// Another goes on after the call at place `last`, which it finishes first. The one before is given up.
+    pub(super) fn replace(&self, shared: &Arc<Shared>, at: usize, last: u64, left: (Arc<Task>, Failure)) {
+        let mut thread = self.thread.lock();
+        let left = Arc::new(Mutex::new(Some(left)));
+        match start(shared, at, last, left.clone()) {
+            Ok(successor) => *thread = Some(successor),
+            // Where the system gives no thread, this one works the queue off: nothing may hang.
+            Err(_) => main(shared, at, last, &left),
+        }
+    }
+
+    /// Waits until the worker of the closed queue `at` is through.
+    pub(super) fn end(&self, shared: &Shared, at: usize) {
+        // One that drops the last handle, in a kernel, cannot wait for itself.
+        let is_this = |thread: &JoinHandle<()>| thread.thread().id() == std::thread::current().id();
+        if self.thread.lock().as_ref().is_none_or(is_this) {
+            return;
+        }
+        // Not by the thread at first: it may be given up, and another take its place.
+        shared.resources.order.lines.wait(Ticket::new(at, shared.pes.get(at).map_or(0, |pe| pe.queue.issued())));
+        let thread = self.thread.lock().take();
+        if let Some(thread) = thread {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What a worker does: goes on after place `last`; first of all with what its predecessor left, if it left something.
+fn main(shared: &Arc<Shared>, at: usize, last: u64, left: &Left) {
+    if let Some((task, failure)) = left.lock().take() {
+        let outcome = contained(|| shared.retry(at, failure, &job(&task.work, &nodes(&task.work), None)));
+        let outcome = settled(&task.work, outcome);
+        drop(task);
+        shared.resources.order.retire(Ticket::new(at, last), outcome);
+    }
+    run(shared, at, last);
+}
+
+/// Starts a worker.
+#[cold]
+fn start(shared: &Arc<Shared>, at: usize, last: u64, left: Left) -> Result<JoinHandle<()>> {
+    let name = shared.pes.get(at).map_or("worker", Pe::name).to_owned();
+    let refused = |e| Error::Config(format!("the system gives no thread for PE {name}: {e}").into());
+    let shared = shared.clone();
+    let thread = std::thread::Builder::new().name(name.clone());
+    thread.spawn(move || main(&shared, at, last, &left)).map_err(refused)
+}
+
+fn run(shared: &Arc<Shared>, at: usize, mut last: u64) {
+    let Some(pe) = shared.pes.get(at) else { return };
+    while let Some(work) = pe.queue.next(last) {
+        last = work.place;
+        let expected_ns = work.expected_ns;
+        let outcome = if shared.is_watched {
+            let task = Arc::new(Task::new(work));
+            pe.queue.set_running(Some(task.clone()));
+            let outcome = execute(shared, at, pe, &task.work, Some(&task));
+            if task.is_abandoned() {
+                return; // another worker has gone on in our place
+            }
+            pe.queue.set_running(None);
+            settled(&task.work, outcome)
+        } else {
+            let outcome = execute(shared, at, pe, &work, None);
+            settled(&work, outcome)
+        };
+        // What the call held is let go by now: whoever waits for it finds nothing left of it.
+        pe.queue.done(expected_ns);
+        shared.resources.order.retire(Ticket::new(at, last), outcome);
+    }
+}
+
+fn execute(shared: &Shared, at: usize, pe: &Pe, work: &Work, task: Option<&Task>) -> Result<()> {
+    for ticket in &work.after {
+        if !shared.resources.order.lines.is_done(*ticket) {
+            pe.queue.set_waiting(Some(*ticket));
+            shared.resources.order.lines.wait(*ticket);
+            pe.queue.set_waiting(None);
+        }
+    }
+    contained(|| shared.execute(at, &job(work, &nodes(work), task)))
+}
+
+/// What became of the call: if it failed, what it was to write is missing.
+#[inline]
+fn settled(work: &Work, outcome: Result<()>) -> Result<(), Arc<Error>> {
+    outcome.map_err(|error| {
+        let error = Arc::new(error);
+        job(work, &nodes(work), None).poison(&error);
+        error
+    })
+}
+
+fn nodes(work: &Work) -> SmallVec<[&Node; INLINE]> {
+    work.operands.iter().map(|held| &**held).collect()
+}
+
+fn job<'a>(work: &'a Work, nodes: &'a [&'a Node], task: Option<&'a Task>) -> Job<'a> {
+    Job { call: &work.call, nodes, size: work.size, allowed: &work.allowed, task }
+}
+
+/// A panic in a device or a policy of the user's is an answer too: a worker that dies answers nobody.
+fn contained(work: impl FnOnce() -> Result<()>) -> Result<()> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| {
+        let message = panic_message(&*payload);
+        Err(Error::Panicked { call: "a call".into(), pe: "its device".into(), message })
+    })
+}
