@@ -51,6 +51,24 @@ impl HeapKind {
             Self::TwoLevel => Box::new(TwoLevel::new(base, capacity)?),
         })
     }
+
+    /// The bytes of an empty heap that a request takes, with what it leaves unusable for the next one of the same
+    /// alignment: requests made one after the other of an empty heap, whose first address is a multiple of `align`,
+    /// all fit if their footprints do, the last one counted by its bytes alone. `u64::MAX` where that is too much to
+    /// count.
+    ///
+    /// ```
+    /// use rimms_heap::HeapKind;
+    /// assert_eq!(HeapKind::TwoLevel.footprint(100, 16), 112);
+    /// assert_eq!(HeapKind::Bitset { block: 4096 }.footprint(100, 16), 4096);
+    /// ```
+    pub fn footprint(self, bytes: u64, align: u64) -> u64 {
+        let grain = match self {
+            Self::Bitset { block } => block.max(align),
+            Self::NextFit | Self::TwoLevel => align,
+        };
+        bytes.checked_next_multiple_of(grain).unwrap_or(u64::MAX)
+    }
 }
 
 impl fmt::Display for HeapKind {

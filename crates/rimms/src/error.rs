@@ -52,16 +52,26 @@ pub enum Error {
     },
     /// The operands can never fit into the device's memory, however empty it is.
     /// Remedy: smaller operands, fragments, or a larger device memory.
-    #[error("{device} can never hold {wanted} bytes: its memory has {capacity}")]
+    #[error("{device} can never hold {}: {wanted} bytes are wanted, its memory has {capacity} \
+             ({free} are free now, {largest} of them in one piece)", operands_of(.call, .operands))]
     NeverFits {
         /// The device.
         device: Box<str>,
-        /// Bytes wanted.
+        /// The call, where one is known.
+        call: Option<Box<str>>,
+        /// The operands and their sizes in bytes.
+        operands: Box<[(Box<str>, u64)]>,
+        /// Bytes wanted in all, with what the device adds to each.
         wanted: u64,
         /// Bytes the device has in all.
         capacity: u64,
+        /// Bytes free now.
+        free: u64,
+        /// Bytes of the largest free block.
+        largest: u64,
     },
-    /// The device's memory is full now. Remedy: drop data, or use fewer replicas.
+    /// The device's memory is full now, of blocks that calls use or that could not be written back.
+    /// Remedy: let calls end, or drop data.
     #[error("{device} is full: {wanted} bytes wanted, {free} of {capacity} free")]
     Full {
         /// The device.
@@ -147,13 +157,13 @@ pub enum Error {
         /// What the device said.
         error: crate::device::DeviceError,
     },
-    /// The device is gone
-    #[error("{device} is lost: {why}")]
+    /// The device is gone, and with it what only it had. Remedy: other PEs can still be used; write again what was lost.
+    #[error("{device} is lost: {message}")]
     DeviceLost {
         /// The device.
         device: Box<str>,
-        /// Why
-        why: Box<str>,
+        /// What it said last.
+        message: Box<str>,
     },
     /// A kernel waits for a call in flight, which may stand behind the kernel's own call in its queue.
     /// Remedy: wait before the call, or make it part of the kernel.
@@ -185,4 +195,14 @@ impl Error {
     pub(crate) fn shape(call: impl Into<Box<str>>, reason: impl Into<Box<str>>) -> Self {
         Self::Shape { call: call.into(), reason: reason.into() }
     }
+}
+
+/// What can never fit.
+fn operands_of(call: &Option<Box<str>>, operands: &[(Box<str>, u64)]) -> String {
+    let mut text = call.as_deref().unwrap_or("this").to_owned();
+    for (i, (name, bytes)) in operands.iter().enumerate() {
+        let before = if i == 0 { " with " } else { " and " };
+        text.push_str(&format!("{before}{name} ({bytes} bytes)"));
+    }
+    text
 }

@@ -131,13 +131,20 @@ fn calls_that_no_pe_can_run_say_why() {
 fn operands_that_do_not_fit_the_device() {
     let rt = Runtime::builder().cpus(0).device(Sim::acc("acc0", 4096, Default::default()).unwrap()).build().unwrap().blocking();
     let (mut big, mut other) = (rt.alloc::<u8>(5000).unwrap(), rt.alloc::<u8>(3000).unwrap());
-    assert!(matches!(rt.fill(1, &mut big), Err(Error::NeverFits { wanted: 5000, capacity: 4096, .. })));
+    let never = rt.fill(1, &mut big).unwrap_err();
+    assert!(matches!(never, Error::NeverFits { wanted: 5000, capacity: 4096, free: 4096, largest: 4096, .. }));
+    assert!(never.to_string().contains("a datum of 5000 x u8 (5000 bytes)"), "{never}");
     rt.fill(1, &mut other).unwrap();
     let mut more = rt.alloc::<u8>(2000).unwrap();
-    assert!(matches!(rt.fill(1, &mut more), Err(Error::Full { wanted: 2000, .. })));
-    assert_eq!(other.read().unwrap()[2999], 1, "what was there is untouched");
-    drop(other);
     rt.fill(2, &mut more).unwrap();
+    assert_eq!(rt.counters().evictions, 1, "`other` made room");
+    assert_eq!(other.read().unwrap()[2999], 1, "and is on the host now");
+    let both = rt.copy(&other, &mut big).unwrap_err();
+    assert!(matches!(both, Error::Shape { .. }), "{both}");
+    let mut same = rt.alloc::<u8>(3000).unwrap();
+    let never = rt.copy(&other, &mut same).unwrap_err();
+    assert!(matches!(&never, Error::NeverFits { wanted: 6008, operands, .. } if operands.len() == 2), "{never}");
+    assert_eq!(more.read().unwrap()[1999], 2);
 }
 
 #[test]

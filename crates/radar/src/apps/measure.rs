@@ -161,7 +161,7 @@ pub(super) fn measure<A: Regions>(rt: &Runtime, repeat: NonZeroUsize, app: &A) -
         },
         calls_by_pe: run.calls_by_pe,
         retries: run.retries,
-        evictions: 0,
+        evictions: run.evictions,
     })
 }
 

@@ -35,7 +35,7 @@ impl<T: Pod> View<T> {
         };
         let step = if self.is_contiguous() { each.row_bytes } else { each.rows * each.pitch };
         // SAFETY: `&mut self` is exclusive over the subtree, and `join` has waited for the calls that use it.
-        unsafe { self.node().divide((0..n).map(|i| Region { offset: whole.offset + i * step, rows: each })) }
+        unsafe { self.node().split((0..n).map(|i| Region { offset: whole.offset + i * step, rows: each })) }
     }
 
     /// Divides into fragments of these lengths (of these numbers of rows, for a tile), in order.
@@ -56,7 +56,7 @@ impl<T: Pod> View<T> {
             Region { offset, rows }
         });
         // SAFETY: `&mut self` is exclusive over the subtree, and `join` has waited for the calls that use it.
-        unsafe { self.node().divide(regions) }
+        unsafe { self.node().split(regions) }
     }
 
     /// Divides a matrix into tiles: rows of the given heights, columns of the given widths. The view's elements are
@@ -105,7 +105,7 @@ impl<T: Pod> View<T> {
             top += h * pitch;
         }
         // SAFETY: `&mut self` is exclusive over the subtree, and `join` has waited for the calls that use it.
-        unsafe { self.node().divide(regions.into_iter()) }
+        unsafe { self.node().split(regions.into_iter()) }
     }
 
     /// Divides a matrix of `columns` columns into tiles of `height` × `width`.
@@ -142,10 +142,8 @@ impl<T: Pod> View<T> {
         if self.node().is_leaf() {
             return Ok(());
         }
-        let state = self.node().agree()?;
         // SAFETY: `&mut self` is exclusive over the subtree, and `join` has waited for the calls that use it.
-        unsafe { self.node().undivide(state) };
-        Ok(())
+        unsafe { self.node().join() }
     }
 }
 

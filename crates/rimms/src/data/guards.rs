@@ -105,7 +105,10 @@ impl<T: Pod> View<T> {
     #[inline]
     pub fn overwrite(&mut self) -> Result<Overwrite<'_, T>> {
         self.node().settle(Role::Out)?;
+        // Held until the state says that the old bytes are no longer wanted.
+        let place = self.node().fetch(ResourceId::HOST, Role::Out, Cause::HostAccess)?;
         self.node().begin(ResourceId::HOST, Role::Out);
+        drop(place);
         self.node().forget_causes();
         Ok(Overwrite { view: self })
     }

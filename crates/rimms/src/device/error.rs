@@ -91,6 +91,8 @@ pub enum DeviceErrorKind {
     Invalid,
     /// The operation failed, in the driver's words.
     Failed,
+    /// The device is gone, with all that it held: no operation will succeed again.
+    Lost,
     /// A kernel of the user's returned an error.
     Kernel,
     /// A closure of the user's panicked.

@@ -95,6 +95,12 @@ pub trait Device: Send + Sync + fmt::Debug {
     /// [`DeviceErrorKind::Full`], `Fragmented` or `NeverFits`, told apart.
     fn allocate(&self, bytes: u64) -> Result<u64, DeviceError>;
 
+    /// How many bytes of an empty memory a block of `bytes` bytes takes, with what rounding leaves unusable behind it.
+    /// Operands whose footprints exceed the capacity together are refused before anything is done.
+    fn footprint(&self, bytes: u64) -> u64 {
+        bytes
+    }
+
     /// Gives a block back.
     ///
     /// # Errors

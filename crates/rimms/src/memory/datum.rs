@@ -3,6 +3,12 @@
 //! One allocation, aligned by hand: an aligned one costs the system allocator
 //! several times a plain one, and two cost twice. NUMA placement and protection
 //! are the system's business.
+//!
+//! A datum is freed by its last owner: the program's handle, a call in flight, or
+//! whoever evicts one of its blocks just now. The last of them finds datums in
+//! [registries](super::registry), without owning them: it may become an owner only
+//! while there is one ([`Listed::share`]), and a datum leaves all registries
+//! after its last owner is gone and before it is freed.
 #![allow(unsafe_code)]
 
 use super::node::{Node, Region};
@@ -12,15 +18,19 @@ use crate::coherence::{ResourceId, State};
 use crate::device::Span;
 use crate::error::{Error, Result};
 use crate::op::Element;
-use parking_lot::{MappedMutexGuard, Mutex, MutexGuard};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::alloc::{Layout, alloc, dealloc};
 use std::ops::Deref;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicU32};
 
 /// What host storage is aligned to: a cache line, and enough for every vector unit.
 const HOST_ALIGN: usize = 64;
+
+/// What plain allocation guarantees.
+const PLAIN: usize = align_of::<u128>();
 
 /// What one `hete_Malloc` makes: the header. The host's bytes follow it.
 pub(crate) struct Datum {
@@ -32,15 +42,27 @@ pub(crate) struct Datum {
     pub(super) resources: Arc<Resources>,
     /// Made when a device first uses the datum, or a write first fails.
     residency: Mutex<Option<Box<Residency>>>,
+    /// A claim ended.
+    released: Condvar,
+    /// Each is a handle or a call in flight, which takes more than a byte: there is no room for too many to count.
+    owners: AtomicU32,
+    /// Bytes of the whole allocation.
+    allocated: usize,
+    /// Was it ever listed in a registry? Spares a look into all of them where not.
+    was_listed: AtomicBool,
     /// Has any write ever failed? Spares a look under the lock where none has.
     pub(super) has_failed: AtomicBool,
 }
 
-/// The one owner of a datum.
-pub(crate) struct Owned {
-    datum: NonNull<Datum>,
-    layout: Layout,
-}
+/// One of a datum's owners.
+pub(crate) struct Owned(NonNull<Datum>);
+
+/// A datum as a registry lists it, without owning it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Listed(NonNull<Datum>);
+
+// SAFETY: as `Owned`, which it can become.
+unsafe impl Send for Listed {}
 
 // SAFETY: a datum's parts are Send and Sync (its host bytes are reached as the
 // rules of `data` and `runtime` say), and this owns them all.
@@ -66,7 +88,6 @@ impl Owned {
         name: Option<&str>,
     ) -> Result<Self> {
         // What plain allocation guarantees need not be made up for.
-        const PLAIN: usize = align_of::<u128>();
         let align = align.max(HOST_ALIGN);
         let (layout, bytes) = len
             .checked_mul(element.size())
@@ -93,10 +114,14 @@ impl Owned {
                 name: name.map(Into::into),
                 resources: resources.clone(),
                 residency: Mutex::new(None),
+                released: Condvar::new(),
+                owners: AtomicU32::new(1),
+                allocated: layout.size(),
+                was_listed: AtomicBool::new(false),
                 has_failed: AtomicBool::new(false),
             });
         }
-        Ok(Self { datum, layout })
+        Ok(Self(datum))
     }
 }
 
@@ -109,19 +134,96 @@ impl Deref for Owned {
 
     #[inline]
     fn deref(&self) -> &Datum {
-        // SAFETY: written in `new`, dropped only in `drop`.
-        unsafe { self.datum.as_ref() }
+        // SAFETY: written in `new`, and alive as long as it has an owner, which this is.
+        unsafe { self.0.as_ref() }
     }
 }
 
 impl Drop for Owned {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: whoever uses the datum borrows it from this owner, so nobody does now; allocated with this layout.
-        unsafe {
-            self.datum.drop_in_place();
-            dealloc(self.datum.as_ptr().cast(), self.layout);
+        // Acquire: what former owners did to the datum has happened. Nobody can become an owner without one but through
+        // a registry, so the only owner of a datum that was never listed is the last.
+        if self.owners.load(Acquire) == 1 && !self.was_listed.load(Relaxed) {
+            // SAFETY: the last owner, in no registry.
+            return unsafe { free(self.0) };
         }
+        self.give_up();
+    }
+}
+
+impl Owned {
+    #[cold]
+    fn give_up(&mut self) {
+        if self.owners.fetch_sub(1, Release) == 1 {
+            // Pairs with the release above, of all the others.
+            self.owners.load(Acquire);
+            let mut residency = self.residency.lock().take();
+            if let Some(residency) = &mut residency {
+                residency.unlist(&self.resources);
+            }
+            // SAFETY: the last owner, and in no registry any more.
+            unsafe { free(self.0) }
+        }
+    }
+}
+
+impl Listed {
+    /// A new owner, if the datum still has one.
+    ///
+    /// # Safety
+    /// The datum is listed in a registry whose lock is held.
+    pub(super) unsafe fn share(self) -> Option<Owned> {
+        // SAFETY: a datum is freed after it has left all registries, which takes their locks.
+        let owners = unsafe { &(*self.0.as_ptr()).owners };
+        let shared = owners.try_update(Relaxed, Relaxed, |n| if n == 0 { None } else { Some(n + 1) });
+        shared.ok().map(|_| Owned(self.0))
+    }
+
+    /// Is it this one?
+    pub(super) fn is(self, datum: &Datum) -> bool {
+        std::ptr::eq(self.0.as_ptr(), datum)
+    }
+}
+
+/// # Safety
+/// Nobody uses the datum, or will.
+#[inline]
+unsafe fn free(datum: NonNull<Datum>) {
+    // SAFETY: made in `Owned::new` with this layout; unused, as the caller vouches.
+    unsafe {
+        let layout = Layout::from_size_align_unchecked((*datum.as_ptr()).allocated, PLAIN);
+        datum.drop_in_place();
+        dealloc(datum.as_ptr().cast(), layout);
+    }
+}
+
+/// A datum's lock, held.
+pub(super) struct Locked<'a> {
+    datum: &'a Datum,
+    guard: MutexGuard<'a, Option<Box<Residency>>>,
+}
+
+impl<'a> Locked<'a> {
+    pub(super) fn datum(&self) -> &'a Datum {
+        self.datum
+    }
+
+    /// What the lock guards.
+    pub(super) fn get(&mut self) -> &mut Residency {
+        self.guard.get_or_insert_default()
+    }
+
+    /// Lets others have the lock until a claim of theirs has ended.
+    pub(super) fn wait(&mut self) {
+        self.datum.released.wait(&mut self.guard);
+    }
+
+    /// Wakes those who wait so, once the lock is free.
+    pub(super) fn released(self) {
+        let datum = self.datum;
+        drop(self);
+        datum.released.notify_all();
     }
 }
 
@@ -136,14 +238,29 @@ impl Datum {
         &self.resources
     }
 
-    /// The blocks on devices, locked.
-    pub(super) fn residency(&self) -> MappedMutexGuard<'_, Residency> {
-        MutexGuard::map(self.residency.lock(), |r| &mut **r.get_or_insert_default())
+    /// One more owner.
+    #[inline]
+    pub(crate) fn share(&self) -> Owned {
+        // Whoever can reach the datum has an owner, or is kept alive by one.
+        self.owners.fetch_add(1, Relaxed);
+        Owned(self.whole())
     }
 
-    /// The same, unless no device ever used the datum and no write ever failed.
-    pub(super) fn residency_if_any(&self) -> Option<MappedMutexGuard<'_, Residency>> {
-        MutexGuard::try_map(self.residency.lock(), |r| r.as_deref_mut()).ok()
+    /// As a registry lists it. From now on its last owner looks for it there.
+    pub(super) fn listed(&self) -> Listed {
+        self.was_listed.store(true, Relaxed);
+        Listed(self.whole())
+    }
+
+    /// This datum by a pointer that may be used for all of its allocation.
+    #[inline]
+    fn whole(&self) -> NonNull<Datum> {
+        self.host.cast::<Datum>().with_addr(NonNull::from(self).addr())
+    }
+
+    /// The datum's lock.
+    pub(super) fn lock(&self) -> Locked<'_> {
+        Locked { datum: self, guard: self.residency.lock() }
     }
 
     /// How messages call it.
@@ -179,7 +296,7 @@ impl Datum {
         if r.is_host() {
             return Some(self.host_span(node.region()).address);
         }
-        self.residency_if_any()?.locate(r, node.region()).map(|l| l.span.address)
+        self.residency.lock().as_ref()?.locate(r, node.region()).map(|(span, _)| span.address)
     }
 }
 

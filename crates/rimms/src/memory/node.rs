@@ -257,3 +257,12 @@ pub(crate) fn room_for<T>(n: usize) -> Result<Vec<T>, Error> {
     room.try_reserve_exact(n).map_err(|_| Error::HostMemory { bytes })?;
     Ok(room)
 }
+
+impl Node {
+    /// Changes a leaf's state in one step, whoever else changes it meanwhile: to `f` of what it is, unless that is `None`.
+    #[inline]
+    pub(super) fn change(&self, mut f: impl FnMut(State) -> Option<State>) {
+        let change = |word| f(State::from_word(word)).map(State::to_bits);
+        let _ = self.state.try_update(Ordering::AcqRel, Ordering::Acquire, change);
+    }
+}

@@ -1,13 +1,25 @@
 //! The resources of one runtime, their devices and counters: what every datum needs to know.
 
-use crate::coherence::{MemoryMode, ResourceId};
-use crate::device::{Device, DeviceError, DeviceErrorKind, Usage};
-use crate::error::Error;
 use super::links::Links;
+use super::pressure::Pressure;
+use super::registry::Registry;
+use crate::coherence::{MemoryMode, ResourceId};
+use crate::device::{Device, DeviceError, Usage};
+use crate::error::Error;
 use crate::order::Order;
 use crate::trace::Tally;
 use parking_lot::Mutex;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+use std::sync::{Arc, OnceLock};
+
+/// One resource: its device, and who has how much of its memory.
+struct Resource {
+    device: Arc<dyn Device>,
+    registry: Registry,
+    pressure: Pressure,
+    /// Why the device is gone, if it is.
+    lost: OnceLock<Arc<Error>>,
+}
 
 /// Shared by the runtime and all its data; outlives both.
 pub(crate) struct Resources {
@@ -17,7 +29,8 @@ pub(crate) struct Resources {
     pub(crate) links: Links,
     /// The resource of each queue's PE.
     queues: Vec<ResourceId>,
-    devices: Vec<Arc<dyn Device>>,
+    all: Vec<Resource>,
+    any_lost: AtomicBool,
     /// Blocks whose release failed; tried again before the next allocation, and when somebody looks.
     unfreed: Mutex<Vec<(ResourceId, u64)>>,
 }
@@ -27,21 +40,37 @@ impl Resources {
     pub(crate) fn new(mode: MemoryMode, devices: Vec<Arc<dyn Device>>, queues: Vec<ResourceId>) -> Self {
         let (tally, order) = (Tally::new(devices.len(), queues.len()), Order::new(queues.len()));
         let links = Links::new(devices.len());
-        Self { mode, tally, order, links, queues, devices, unfreed: Mutex::new(Vec::new()) }
+        let resource = |device| Resource {
+            device,
+            registry: Registry::default(),
+            pressure: Pressure::default(),
+            lost: OnceLock::new(),
+        };
+        let all = devices.into_iter().map(resource).collect();
+        let (any_lost, unfreed) = (AtomicBool::new(false), Mutex::new(Vec::new()));
+        Self { mode, tally, order, links, queues, all, any_lost, unfreed }
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.devices.len()
+        self.all.len()
     }
 
     pub(crate) fn ids(&self) -> impl Iterator<Item = ResourceId> {
-        (0..self.devices.len()).filter_map(ResourceId::new)
+        (0..self.all.len()).filter_map(ResourceId::new)
     }
 
     /// A resource's device. Ids are made by this runtime, so there always is one.
     #[inline]
     pub(crate) fn device(&self, r: ResourceId) -> &Arc<dyn Device> {
-        &self.devices[r.index()]
+        &self.all[r.index()].device
+    }
+
+    pub(super) fn registry(&self, r: ResourceId) -> &Registry {
+        &self.all[r.index()].registry
+    }
+
+    pub(super) fn pressure(&self, r: ResourceId) -> &Pressure {
+        &self.all[r.index()].pressure
     }
 
     /// The resource that the PE of a queue works on.
@@ -52,12 +81,36 @@ impl Resources {
     /// How full a resource's memory is, once what could not be released before was tried again.
     pub(crate) fn usage(&self, r: ResourceId) -> Option<Usage> {
         self.release_unfreed();
-        self.devices.get(r.index()).map(|d| d.usage())
+        self.all.get(r.index()).map(|resource| resource.device.usage())
     }
 
-    pub(crate) fn lose(&self, _r: ResourceId, _e: &Arc<Error>) {}
+    /// Is any device gone?
+    #[inline]
+    pub(super) fn is_any_lost(&self) -> bool {
+        self.any_lost.load(Acquire)
+    }
+
+    /// Is the device of `r` gone?
+    #[inline]
+    pub(crate) fn is_lost(&self, r: ResourceId) -> bool {
+        self.is_any_lost() && self.why_lost(r).is_some()
+    }
+
+    pub(super) fn why_lost(&self, r: ResourceId) -> Option<&Arc<Error>> {
+        self.all[r.index()].lost.get()
+    }
+
+    /// Returns whether it was there until now.
+    pub(super) fn set_lost(&self, r: ResourceId, cause: Arc<Error>) -> bool {
+        let is_new = self.all[r.index()].lost.set(cause).is_ok();
+        self.any_lost.store(true, Release);
+        is_new
+    }
 
     fn release(&self, r: ResourceId, address: u64) {
+        if self.is_lost(r) {
+            return; // with all its memory
+        }
         let device = self.device(r);
         // A release that failed changed nothing, so it may be repeated.
         if device.free(address).is_err() && device.free(address).is_err() {
@@ -72,10 +125,13 @@ impl Resources {
         }
     }
 
-    pub(crate) fn allocate(self: &Arc<Self>, r: ResourceId, bytes: usize) -> Result<Arc<Block>, DeviceError> {
+    pub(super) fn allocate(self: &Arc<Self>, r: ResourceId, bytes: usize) -> Result<Arc<Block>, DeviceError> {
         self.release_unfreed();
-        let address = self.device(r).allocate(bytes as u64)?;
-        Ok(Arc::new(Block { resources: self.clone(), resource: r, address }))
+        let bytes = bytes as u64;
+        let address = self.device(r).allocate(bytes)?;
+        self.registry(r).live.fetch_add(1, Relaxed);
+        let last_use = AtomicU64::new(0);
+        Ok(Arc::new(Block { resources: self.clone(), resource: r, address, bytes, last_use }))
     }
 }
 
@@ -84,29 +140,32 @@ pub(crate) struct Block {
     resources: Arc<Resources>,
     resource: ResourceId,
     address: u64,
+    bytes: u64,
+    /// By the clock of the resource's registry.
+    pub(super) last_use: AtomicU64,
 }
 
 impl Block {
-    pub(crate) fn address(&self) -> u64 {
+    pub(super) fn resource(&self) -> ResourceId {
+        self.resource
+    }
+
+    pub(super) fn address(&self) -> u64 {
         self.address
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    pub(super) fn resources(&self) -> &Arc<Resources> {
+        &self.resources
     }
 }
 
 impl Drop for Block {
     fn drop(&mut self) {
         self.resources.release(self.resource, self.address);
-    }
-}
-
-/// A device's error as the caller sees it: lack of room has kinds of its own.
-pub(crate) fn device_error(error: DeviceError, call: &str, pe: &str) -> Error {
-    let device = error.device.clone();
-    match error.kind {
-        DeviceErrorKind::NeverFits { wanted, capacity } => Error::NeverFits { device, wanted, capacity },
-        DeviceErrorKind::Full { wanted, free, capacity } => Error::Full { device, wanted, free, capacity },
-        DeviceErrorKind::Fragmented { wanted, free, largest } => Error::Fragmented { device, wanted, free, largest },
-        DeviceErrorKind::Kernel => Error::Kernel { call: call.into(), pe: pe.into(), message: error.message },
-        DeviceErrorKind::Panicked => Error::Panicked { call: call.into(), pe: pe.into(), message: error.message },
-        _ => Error::Device { call: call.into(), pe: pe.into(), error },
+        self.resources.registry(self.resource).live.fetch_sub(1, Relaxed);
     }
 }

@@ -3,7 +3,7 @@
 
 use super::datum::Datum;
 use super::node::Region;
-use super::resources::{Resources, device_error};
+use super::resources::Resources;
 use crate::coherence::ResourceId;
 use crate::device::{DeviceErrorKind, HostSource, HostTarget, Rows, Span};
 use crate::error::Result;
@@ -65,15 +65,18 @@ fn host_start(span: &Span) -> NonNull<u8> {
 
 /// Makes the copy and counts it. `region` is what moves, for a way through the host's storage of `datum`.
 ///
-/// Called under the datum's lock by whoever found the target stale: nobody reads it meanwhile, and
-/// nobody writes the source, since the program's accesses are kept apart by its borrows.
+/// Called by whoever has claimed the target, having found it stale: nobody reads it meanwhile, nor writes it; and
+/// nobody writes the source, since accesses that conflict are kept apart by the program's borrows and by the order of
+/// its calls. The caller holds the blocks at both ends.
 pub(super) fn make(datum: &Datum, region: &Region, step: Move, cause: Cause) -> Result<Way> {
     let Move { from, to, host_is_current } = step;
     let resources: &Resources = &datum.resources;
     let device = |r: ResourceId| resources.device(r);
     let bytes = from.span.rows.bytes();
-    let failed =
-        |e| device_error(e, &format!("copy of {} bytes ({})", bytes, cause.name()), &device(to.resource).info().name);
+    let failed = |e| {
+        let call = format!("copy of {} bytes ({})", bytes, cause.name());
+        resources.failure(e, &call, &device(to.resource).info().name)
+    };
     let start = Instant::now();
     match (from.resource.is_host(), to.resource.is_host()) {
         (true, false) => {
@@ -82,7 +85,7 @@ pub(super) fn make(datum: &Datum, region: &Region, step: Move, cause: Cause) -> 
             device(to.resource).upload(&source, &to.span).map_err(failed)?;
         }
         (false, true) => {
-            // SAFETY: as above; the host's copy is stale, so nobody reads it, or the target is memory set aside (`access`).
+            // SAFETY: as above; the host's copy is stale, so nobody reads it, or the target is memory set aside (`plan`).
             let mut target = unsafe { HostTarget::new(host_start(&to.span), to.span.rows) };
             device(from.resource).download(&from.span, &mut target).map_err(failed)?;
         }

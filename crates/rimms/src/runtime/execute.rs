@@ -10,19 +10,22 @@
 #![allow(unsafe_code)]
 
 use super::Shared;
+use super::foresight::Foresight;
 use super::monitor::Task;
 use super::pe::{Pe, PeSet};
 use super::submit::INLINE;
 use crate::coherence::MemoryMode;
 use crate::device::{DeviceError, Operand};
 use crate::error::{Error, Result};
-use crate::memory::{Block, Node, device_error};
+use crate::memory::{Hold, Node, bring};
 use crate::op::{Call, Role};
 use crate::order::kernel_scope;
 use crate::trace::Cause;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use std::time::Instant;
+
+type Holds<'a> = SmallVec<[Hold<'a>; INLINE]>;
 
 /// A call that is to be executed.
 pub(super) struct Job<'a> {
@@ -66,8 +69,9 @@ pub(super) struct Failure {
 impl From<Error> for Failure {
     #[cold]
     fn from(error: Error) -> Self {
-        use Error::{Device, Fragmented, Full, NeverFits};
-        let elsewhere = matches!(error, Device { .. } | Full { .. } | Fragmented { .. } | NeverFits { .. });
+        use Error::{Device, DeviceLost, Fragmented, Full, NeverFits};
+        let no_room = matches!(error, Full { .. } | Fragmented { .. } | NeverFits { .. });
+        let elsewhere = no_room || matches!(error, Device { .. } | DeviceLost { .. });
         Self { error, elsewhere }
     }
 }
@@ -106,14 +110,20 @@ impl Shared {
         if let Some(task) = job.task {
             task.begin(at);
         }
-        let launched = self.place_and_launch(at, pe, job);
+        // Keeps the operands in their places until states are recorded; empty, and free, where nothing can move them.
+        let mut holds: Holds<'_> = SmallVec::new();
+        let launched = self.place_and_launch(at, pe, job, &mut holds);
         // From here on nobody takes the call away from us; or somebody has, and it is ours no longer.
         if job.task.is_some_and(|task| !task.end()) {
             return Err(Failure { error: Error::WouldDeadlock, elsewhere: false });
         }
         match launched {
             Ok(Ok(())) => {}
-            Ok(Err(e)) => return Err(launch_failed(pe, job, e)),
+            Ok(Err(e)) => {
+                let elsewhere = e.is_retryable();
+                let error = self.resources.failure(e, &job.call.to_string(), pe.name());
+                return Err(Failure { elsewhere, ..record(job, error) });
+            }
             Err(e) => return Err(e.into()),
         }
         for (node, role) in job.operands() {
@@ -128,23 +138,30 @@ impl Shared {
     /// Brings the operands to their place, and launches. The outer error is of what comes before the launch, which has
     /// changed nothing then.
     #[inline]
-    fn place_and_launch(&self, at: usize, pe: &Pe, job: &Job<'_>) -> Result<Result<(), DeviceError>> {
-        let in_host_memory = pe.resource.is_host() || self.resources.mode == MemoryMode::ZeroCopy;
+    fn place_and_launch<'a>(
+        &self,
+        at: usize,
+        pe: &Pe,
+        job: &Job<'a>,
+        holds: &mut Holds<'a>,
+    ) -> Result<Result<(), DeviceError>> {
         let mut operands: SmallVec<[Operand<'_>; INLINE]> = SmallVec::new();
-        // Keeps the operands' blocks on a device until the launch is over; empty, and free, on the host.
-        let mut blocks: Vec<Arc<Block>> = Vec::new();
-        for (node, role) in job.operands() {
-            let located = node.fetch(pe.resource, role, Cause::Input)?;
-            if let Some(block) = located.block {
-                blocks.push(block);
-            }
-            operands.push(if in_host_memory {
+        if pe.resource.is_host() || self.resources.mode == MemoryMode::ZeroCopy {
+            for (node, role) in job.operands() {
+                let place = node.fetch(pe.resource, role, Cause::Input)?;
                 // SAFETY: the span lies in the datum's storage, which is initialised (frozen at birth) and has exposed
                 // provenance. Whoever executes the call keeps the datum, and what conflicts with the call waits for it.
-                unsafe { Operand::in_host_memory(located.span, role) }
-            } else {
-                Operand::on_device(located.span, role)
-            });
+                operands.push(unsafe { Operand::in_host_memory(place.span, role) });
+                if !matches!(place.hold, Hold::Nothing) {
+                    holds.push(place.hold);
+                }
+            }
+        } else {
+            let nodes: SmallVec<[(&Node, Role); INLINE]> = job.operands().collect();
+            for (place, (_, role)) in bring(&nodes, pe.resource, &Foresight(self))?.into_iter().zip(&nodes) {
+                operands.push(Operand::on_device(place.span, *role));
+                holds.push(place.hold);
+            }
         }
         let turn = pe.turn()?;
         for (node, role) in job.operands() {
@@ -167,13 +184,6 @@ impl Shared {
         self.costs.record(job.call.kind(), at, job.size, start.elapsed().as_nanos() as f64);
         Ok(())
     }
-}
-
-#[cold]
-fn launch_failed(pe: &Pe, job: &Job<'_>, e: DeviceError) -> Failure {
-    let elsewhere = e.is_retryable();
-    let error = device_error(e, &job.call.to_string(), pe.name());
-    Failure { elsewhere, ..record(job, error) }
 }
 
 /// Notes why what was to be written is missing.

@@ -17,6 +17,7 @@ mod builder;
 mod calls;
 mod event;
 mod execute;
+mod foresight;
 mod monitor;
 mod pe;
 mod queue;

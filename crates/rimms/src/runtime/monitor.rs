@@ -135,8 +135,8 @@ impl Shared {
         *running = None;
         drop(running);
         let why = format!("it did not finish {} within {limit:?}", task.work.call);
-        let error = Error::DeviceLost { device: pe.device.info().name.clone(), why: why.into() };
-        self.resources.lose(pe.resource, &Arc::new(error.clone()));
+        let error = Error::DeviceLost { device: pe.device.info().name.clone(), message: why.into() };
+        self.resources.lose(pe.resource, Arc::new(error.clone()));
         let last = task.work.place;
         queue.done(task.work.expected_ns);
         worker.replace(self, at, last, (task, Failure { error, elsewhere: true }));

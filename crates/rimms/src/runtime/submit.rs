@@ -10,7 +10,7 @@ use super::pe::{Pe, PeSet};
 use super::queue::Work;
 use super::{Arg, Event, Runtime, Shared};
 use crate::error::{Error, Result};
-use crate::memory::{Held, Node, Outlook};
+use crate::memory::{Held, Node, Outlook, can_never_hold};
 use crate::op::{Call, Shape};
 use crate::order::Ticket;
 use crate::sched::Candidate;
@@ -35,7 +35,8 @@ impl Runtime {
     /// tried on the others that can do it, as long as its operands are intact.
     ///
     /// # Errors
-    /// At once, before anything happens: [`Error::Shape`], [`Error::OtherRuntime`], [`Error::NoPe`]. Later, by the event
+    /// At once, before anything happens: [`Error::Shape`], [`Error::OtherRuntime`], [`Error::NoPe`],
+    /// [`Error::NeverFits`], [`Error::DeviceLost`]. Later, by the event
     /// and by whoever reads what the call was to write: [`Error::Uninitialised`], lack of room, a device's or kernel's
     /// failure. Inputs are untouched then, outputs uninitialised. A blocking call returns these itself; an operand that
     /// is read and written keeps its old elements then, if it can.
@@ -71,7 +72,7 @@ impl Runtime {
         let nodes: Nodes<'_> = args.iter().map(|arg| arg.node).collect();
         let size = work(call, args);
         let Some((at, pe)) = self.core.choose(&self.allowed, call, size, &nodes, &[]) else {
-            return Err(self.no_pe(call));
+            return Err(self.no_pe(call, &nodes));
         };
         if self.core.time_limit.is_some() && !pe.resource.is_host() {
             // Somebody else has to be waiting for the device, so that this thread can be told that it takes too long.
@@ -88,7 +89,7 @@ impl Runtime {
         let nodes: Nodes<'_> = args.iter().map(|arg| arg.node).collect();
         match self.core.choose(&self.allowed, call, work(call, args), &nodes, &[]) {
             Some((at, pe)) => self.enqueue(at, pe, call, args),
-            None => Err(self.no_pe(call)),
+            None => Err(self.no_pe(call, &nodes)),
         }
     }
 
@@ -123,8 +124,18 @@ impl Runtime {
         Ok(Event::new(ticket, core.id))
     }
 
+    /// Why no PE takes the call. Where only room is lacking, or a device, that is the reason.
     #[cold]
-    fn no_pe(&self, call: &Call) -> Error {
+    fn no_pe(&self, call: &Call, nodes: &[&Node]) -> Error {
+        let resources = &self.core.resources;
+        let able = self.core.pes.iter().enumerate().filter(|(i, pe)| self.allowed.contains(*i) && pe.can(call));
+        let mut missing = able.map(|(_, pe)| match resources.is_lost(pe.resource) {
+            true => Some(resources.gone(pe.resource)),
+            false => can_never_hold(resources, pe.resource, Some(&call.to_string()), nodes.iter().copied()),
+        });
+        if let Some(Some(error)) = missing.next() {
+            return error;
+        }
         let why = self.core.pes.iter().enumerate().map(|(i, pe)| {
             if self.allowed.contains(i) { pe.why_not(call) } else { format!("{}: not among those allowed", pe.name()) }
         });
@@ -143,7 +154,8 @@ impl Shared {
         nodes: &[&Node],
         tried: &[usize],
     ) -> Option<(usize, &Pe)> {
-        let fits = |i: usize, pe: &Pe| allowed.contains(i) && !tried.contains(&i) && pe.can(call);
+        let has_room = |pe: &Pe| pe.resource.is_host() || self.can_hold(pe, nodes);
+        let fits = |i: usize, pe: &Pe| allowed.contains(i) && !tried.contains(&i) && pe.can(call) && has_room(pe);
         let mut only = None;
         for (i, pe) in self.pes.iter().enumerate() {
             if fits(i, pe) {
@@ -155,6 +167,12 @@ impl Shared {
             }
         }
         only
+    }
+
+    /// Is the PE's device there, and large enough for these operands at once?
+    fn can_hold(&self, pe: &Pe, nodes: &[&Node]) -> bool {
+        !self.resources.is_lost(pe.resource)
+            && can_never_hold(&self.resources, pe.resource, None, nodes.iter().copied()).is_none()
     }
 
     /// Asks the policy.

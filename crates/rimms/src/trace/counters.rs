@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// rt.scale_in_place(2.0, &mut x)?; // the accelerator needs the elements
 /// let _ = x.read()?[0]; // and the host wants them back
 /// let copies = |cause| rt.counters().by_cause(cause).copies;
-/// assert_eq!(Cause::ALL.map(copies), [1, 0, 1, 0, 0]);
+/// assert_eq!(Cause::ALL.map(copies), [1, 0, 1, 0, 0, 0]);
 /// # Ok::<(), rimms::Error>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -30,11 +30,13 @@ pub enum Cause {
     Gather,
     /// Fragments that lay on different resources were joined.
     Join,
+    /// A block that only a device held made room for others there.
+    Eviction,
 }
 
 impl Cause {
     /// All causes.
-    pub const ALL: [Self; 5] = [Self::Input, Self::Output, Self::HostAccess, Self::Gather, Self::Join];
+    pub const ALL: [Self; 6] = [Self::Input, Self::Output, Self::HostAccess, Self::Gather, Self::Join, Self::Eviction];
 
     /// The name used in reports.
     pub const fn name(self) -> &'static str {
@@ -44,6 +46,7 @@ impl Cause {
             Self::HostAccess => "host access",
             Self::Gather => "gather",
             Self::Join => "join",
+            Self::Eviction => "eviction",
         }
     }
 }
@@ -132,6 +135,9 @@ pub struct Counters {
     pub checks: u64,
     /// Calls that failed on one PE and were tried again on another.
     pub retries: u64,
+    /// Blocks that made room for others on a device. Those that only the device held were copied to the host first
+    /// ([`Cause::Eviction`]).
+    pub evictions: u64,
 }
 
 impl Counters {
@@ -189,6 +195,7 @@ impl Counters {
                 .collect(),
             checks: self.checks.saturating_sub(earlier.checks),
             retries: self.retries.saturating_sub(earlier.retries),
+            evictions: self.evictions.saturating_sub(earlier.evictions),
         }
     }
 }
@@ -207,6 +214,7 @@ pub(crate) struct Tally {
     calls: Box<[AtomicU64]>,
     checks: AtomicU64,
     retries: AtomicU64,
+    evictions: AtomicU64,
 }
 
 impl Tally {
@@ -218,6 +226,7 @@ impl Tally {
             calls: (0..pes).map(|_| AtomicU64::new(0)).collect(),
             checks: AtomicU64::new(0),
             retries: AtomicU64::new(0),
+            evictions: AtomicU64::new(0),
         }
     }
 
@@ -242,6 +251,11 @@ impl Tally {
         self.retries.fetch_add(1, Relaxed);
     }
 
+    /// A block made room for another.
+    pub(crate) fn evicted(&self) {
+        self.evictions.fetch_add(1, Relaxed);
+    }
+
     pub(crate) fn snapshot<'a>(&self, pes: impl Iterator<Item = &'a str>) -> Counters {
         let mut flows = Vec::new();
         for (at, flow) in self.flows.iter().enumerate() {
@@ -258,6 +272,7 @@ impl Tally {
             calls_by_pe: pes.zip(&self.calls).map(|(name, n)| (name.into(), n.load(Relaxed))).collect(),
             checks: self.checks.load(Relaxed),
             retries: self.retries.load(Relaxed),
+            evictions: self.evictions.load(Relaxed),
         }
     }
 }

@@ -1,7 +1,8 @@
 //! A device that fails on command: wraps any other, for tests of what happens then.
 //!
 //! Every operation is counted, from 0. The plan names operations by number and
-//! says what goes wrong with each; all others pass through.
+//! says what goes wrong with each; all others pass through. A device that is lost
+//! stays lost: from that operation on it does nothing more.
 
 mod plan;
 
@@ -13,7 +14,7 @@ use super::{
 use crate::op::Call;
 use std::any::Any;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// Wraps a device and makes chosen operations fail, come late, or stop half-way.
 ///
@@ -35,12 +36,13 @@ pub struct Faulty {
     inner: Arc<dyn Device>,
     plan: Plan,
     done: AtomicU64,
+    lost: AtomicBool,
 }
 
 impl Faulty {
     /// `inner`, with the faults of `plan`.
     pub fn new(inner: impl Device + 'static, plan: Plan) -> Self {
-        Self { inner: Arc::new(inner), plan, done: AtomicU64::new(0) }
+        Self { inner: Arc::new(inner), plan, done: AtomicU64::new(0), lost: AtomicBool::new(false) }
     }
 
     /// How many operations there have been.
@@ -56,17 +58,26 @@ impl Faulty {
         cut: impl FnOnce(),
     ) -> Result<T, DeviceError> {
         let n = self.done.fetch_add(1, Relaxed);
-        let fail = |how: &str| {
+        let fail_as = |kind, how: &str| {
             let message = format!("operation {n} {how}, as planned");
-            Err(DeviceError::new(self.inner.info(), operation, DeviceErrorKind::Failed, message))
+            Err(DeviceError::new(self.inner.info(), operation, kind, message))
         };
-        match self.plan.fault(n) {
+        let fail = |how| fail_as(DeviceErrorKind::Failed, how);
+        let fault = self.plan.fault(n);
+        if fault == Some(Fault::Lose) {
+            self.lost.store(true, Relaxed);
+        }
+        if self.lost.load(Relaxed) {
+            return fail_as(DeviceErrorKind::Lost, "found no device");
+        }
+        match fault {
             None => whole(),
             Some(Fault::Delay(time)) => {
                 std::thread::sleep(time);
                 whole()
             }
-            Some(Fault::Fail) => fail("failed"),
+            // Handled above; nothing else is lost.
+            Some(Fault::Fail | Fault::Lose) => fail("failed"),
             Some(Fault::CutOff) => {
                 cut();
                 fail("was cut off")
@@ -91,6 +102,10 @@ impl Device for Faulty {
         self.pass(Operation::Allocate, || self.inner.allocate(bytes), || {})
     }
 
+    fn footprint(&self, bytes: u64) -> u64 {
+        self.inner.footprint(bytes)
+    }
+
     fn free(&self, address: u64) -> Result<(), DeviceError> {
         self.pass(Operation::Free, || self.inner.free(address), || {})
     }
@@ -111,7 +126,7 @@ impl Device for Faulty {
 
     fn download(&self, from: &Span, to: &mut HostTarget<'_>) -> Result<(), DeviceError> {
         let n = self.done.load(Relaxed);
-        if self.plan.fault(n) == Some(Fault::CutOff) {
+        if self.plan.fault(n) == Some(Fault::CutOff) && !self.lost.load(Relaxed) {
             // What a failed transfer leaves is undefined: the rest is made to show it.
             for i in 0..to.rows().rows {
                 to.row(i).fill(0xee);

@@ -12,6 +12,8 @@ pub enum Fault {
     CutOff,
     /// It comes late, and succeeds.
     Delay(Duration),
+    /// The device is gone: this operation and all that follow are not done, and report that it is lost.
+    Lose,
 }
 
 /// Faults by the number of the operation, from 0.
@@ -35,7 +37,7 @@ impl Plan {
         Self::none().and(n..n.saturating_add(1), fault)
     }
 
-    /// Every operation from `n` on: the device is gone.
+    /// Every operation from `n` on.
     pub fn from(n: u64, fault: Fault) -> Self {
         Self::none().and(n..u64::MAX, fault)
     }

@@ -15,14 +15,19 @@ const POISON: [u8; 8] = [0xff; 8];
 pub(super) struct SimMemory {
     memory: Memory,
     heap: Mutex<Box<dyn MarkingSystem>>,
+    kind: HeapKind,
 }
 
 impl SimMemory {
     pub(super) fn new(bytes: u64, heap: HeapKind) -> Result<Self, String> {
         let memory = Memory::with_capacity_limit(AddressSpace::Global, AddressLayout::GLOBAL, bytes);
         let base = memory.allocate(bytes, Flags::READ_WRITE, Init::Zeroed).map_err(|e| e.to_string())?;
-        let heap = heap.build(base.raw(), bytes).map_err(|e| e.to_string())?;
-        Ok(Self { memory, heap: Mutex::new(heap) })
+        let marks = heap.build(base.raw(), bytes).map_err(|e| e.to_string())?;
+        Ok(Self { memory, heap: Mutex::new(marks), kind: heap })
+    }
+
+    pub(super) fn footprint(&self, bytes: u64) -> u64 {
+        self.kind.footprint(bytes, ALIGN)
     }
 
     pub(super) fn allocate(&self, info: &DeviceInfo, bytes: u64) -> Result<u64, DeviceError> {

@@ -106,6 +106,10 @@ impl Device for Sim {
         self.memory.allocate(&self.info, bytes)
     }
 
+    fn footprint(&self, bytes: u64) -> u64 {
+        self.memory.footprint(bytes)
+    }
+
     fn free(&self, address: u64) -> Result<(), DeviceError> {
         self.memory.free(&self.info, address)
     }

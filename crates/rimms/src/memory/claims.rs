@@ -1,0 +1,78 @@
+//! Claims: who is changing what a resource holds of a datum.
+//!
+//! Copies take long, and a driver is free to call back, so no lock is held
+//! meanwhile. Whoever is going to change what resource *r* holds of a region (copy
+//! to it, gather on it, evict from it) *claims* both under the datum's lock, plans,
+//! releases the lock, does it, and gives the claim up. Two that want the same thing
+//! get it once: the second waits, and then finds it done.
+//!
+//! Invariants:
+//! * claims that overlap in region and resources do not exist at once;
+//! * what a claim needs is claimed at once, and a copy that is being made waits for
+//!   nothing, so no cycle of waiters arises. A call's claims on the host
+//!   ([`Hold`](super::access::Hold)) last as long as the call; whoever else wants those bytes depends on
+//!   the call, evictions apart, and they never wait;
+//! * while a claim stands, the tree below its region stays as it is ([`reshape`](super::reshape)).
+
+use super::datum::{Datum, Locked};
+use super::node::Region;
+use crate::coherence::{ResourceId, ResourceSet};
+use smallvec::SmallVec;
+
+struct Claimed {
+    id: u64,
+    targets: ResourceSet,
+    region: Region,
+}
+
+/// The claims on one datum.
+#[derive(Default)]
+pub(super) struct Claims {
+    standing: SmallVec<[Claimed; 2]>,
+    next: u64,
+}
+
+impl Claims {
+    /// Does no claim stand in the way of this one?
+    pub(super) fn allow(&self, targets: ResourceSet, region: &Region) -> bool {
+        !self.standing.iter().any(|c| !c.targets.and(targets).is_empty() && c.region.overlaps(region))
+    }
+}
+
+/// A claim, until dropped.
+pub(crate) struct Claim<'a> {
+    datum: &'a Datum,
+    id: u64,
+}
+
+impl<'a> Locked<'a> {
+    /// Returns once no other claim stands in the way.
+    pub(super) fn wait_for(&mut self, targets: ResourceSet, region: &Region) {
+        while !self.get().claims.allow(targets, region) {
+            self.wait();
+        }
+    }
+
+    /// Claims what no other claim stands in the way of.
+    pub(super) fn claim(&mut self, targets: ResourceSet, region: Region) -> Claim<'a> {
+        let claims = &mut self.get().claims;
+        debug_assert!(claims.allow(targets, &region));
+        let id = claims.next;
+        claims.next += 1;
+        claims.standing.push(Claimed { id, targets, region });
+        Claim { datum: self.datum(), id }
+    }
+}
+
+impl Drop for Claim<'_> {
+    fn drop(&mut self) {
+        let mut locked = self.datum.lock();
+        locked.get().claims.standing.retain(|c| c.id != self.id);
+        locked.released();
+    }
+}
+
+/// The host and these.
+pub(super) fn with_host(r: ResourceId) -> ResourceSet {
+    ResourceSet::only(r).with(ResourceId::HOST)
+}

@@ -1,0 +1,189 @@
+//! Eviction: a block gives its room to others.
+//!
+//! What other resources hold too is simply given up; what lies in the block alone is
+//! written back to the host first, outside all locks. No valid byte is lost: where
+//! the copy fails, or somebody else was quicker, the block stays.
+//!
+//! Nobody is waited for: a block that is used, or that a claim stands on, is no victim now.
+//!
+//! Victims are blocks that no call known to come uses, then those whose next use is
+//! farthest (Belady); among equals those that need no copy; among these one that is
+//! large enough, then the one used longest ago.
+
+use super::claims::with_host;
+use super::datum::Locked;
+use super::node::{Node, Region};
+use super::plan::{Copies, host_is_current, place_on};
+use super::registry::{Candidate, UNUSED};
+use super::residency::Residency;
+use super::transfer::{Move, Place};
+use crate::coherence::{Event, MemoryMode, ResourceId, ResourceSet, State};
+use crate::error::{Error, Result};
+use crate::trace::Cause;
+use smallvec::SmallVec;
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+/// What became of a victim.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Outcome {
+    /// Its room is free.
+    Gone,
+    /// It is used, or was when the copy was made.
+    Stays,
+    /// It would have had to be written back first.
+    IsDirty,
+}
+
+/// Evicts the best victim that can go; false where none can. A copy that failed is noted.
+pub(super) fn one_of(mut candidates: Vec<Candidate>, r: ResourceId, missing: u64, failure: &mut Option<Error>) -> bool {
+    let distance = |c: &Candidate| (c.next_use.is_some(), Reverse(c.next_use));
+    candidates.sort_by_key(|c| (distance(c), c.bytes < missing, c.last_use));
+    for equals in candidates.chunk_by(|a, b| distance(a) == distance(b)) {
+        for clean_only in [true, false] {
+            for victim in equals {
+                match evict(victim, r, clean_only) {
+                    Ok(Outcome::Gone) => return true,
+                    Ok(Outcome::Stays | Outcome::IsDirty) => {}
+                    Err(error) => *failure = Some(error),
+                }
+            }
+        }
+    }
+    false
+}
+
+/// Evicts one block, if nobody uses it.
+///
+/// # Errors
+/// A copy that failed. The block stays, and what it holds stays valid.
+pub(super) fn evict(victim: &Candidate, r: ResourceId, clean_only: bool) -> Result<Outcome> {
+    let datum = &*victim.datum;
+    let mut locked = datum.lock();
+    let residency = locked.get();
+    let Some((&region, block)) = residency.block_at(r, victim.address) else { return Ok(Outcome::Stays) };
+    if Arc::strong_count(block) > UNUSED || !residency.claims.allow(ResourceSet::only(r), &region) {
+        return Ok(Outcome::Stays);
+    }
+    let found = Found::look(residency, datum.root(), r, &region)?;
+    if found.copies.is_empty() {
+        return Ok(found.leaves.give_up(locked, r, victim.address, true));
+    }
+    if clean_only {
+        return Ok(Outcome::IsDirty);
+    }
+    if !residency.claims.allow(with_host(r), &region) {
+        return Ok(Outcome::Stays);
+    }
+    let _claim = locked.claim(with_host(r), region);
+    drop(locked);
+    let Found { mut leaves, copies } = found;
+    let copied = copies.make(datum, Cause::Eviction, &mut |leaf, _| leaves.written(leaf));
+    let outcome = leaves.give_up(datum.lock(), r, victim.address, copied.is_ok());
+    copied.map(|()| outcome)
+}
+
+/// What lies in a block.
+struct Found<'a> {
+    leaves: Leaves<'a>,
+    /// Those that lie there alone, to the host.
+    copies: Copies<'a>,
+}
+
+/// Leaves that are valid in a block.
+#[derive(Default)]
+struct Leaves<'a>(SmallVec<[Leaf<'a>; 4]>);
+
+struct Leaf<'a> {
+    node: &'a Node,
+    /// It was copied to the host.
+    is_written: bool,
+}
+
+impl<'a> Found<'a> {
+    fn look(residency: &Residency, root: &'a Node, r: ResourceId, region: &Region) -> Result<Self> {
+        let mut found = Self { leaves: Leaves::default(), copies: Copies::default() };
+        for leaf in root.leaves_in(region) {
+            let state = leaf.state();
+            if !state.is_valid_on(r) {
+                continue;
+            }
+            found.leaves.0.push(Leaf { node: leaf, is_written: false });
+            if state.valid() == ResourceSet::only(r) && !host_is_current(state) {
+                let to = Place { resource: ResourceId::HOST, span: root.datum().host_span(leaf.region()) };
+                let (from, block) = place_on(residency, r, leaf)?;
+                found.copies.push(leaf, Move { from, to, host_is_current: false }, block);
+            }
+        }
+        Ok(found)
+    }
+}
+
+impl Leaves<'_> {
+    /// Copies arrive in the order of the leaves.
+    fn written(&mut self, node: &Node) {
+        if let Some(leaf) = self.0.iter_mut().find(|leaf| std::ptr::eq(leaf.node, node)) {
+            leaf.is_written = true;
+        }
+    }
+
+    /// The block at `address` goes, if it may, nobody has taken it meanwhile, and all that lies in it lies elsewhere too.
+    fn give_up(&self, mut locked: Locked<'_>, r: ResourceId, address: u64, may_go: bool) -> Outcome {
+        let resources = &locked.datum().resources;
+        let mode = resources.mode;
+        let residency = locked.get();
+        let block = residency.block_at(r, address).map(|(_, block)| block.clone());
+        // One more than nobody: us.
+        let block = block.filter(|block| may_go && Arc::strong_count(block) == UNUSED + 1);
+        let mut stays = block.is_none();
+        for Leaf { node, is_written } in &self.0 {
+            node.change(|state| after(mode, state, r, *is_written, block.is_some()));
+            stays |= node.state().is_valid_on(r);
+        }
+        let Some(block) = block.filter(|_| !stays) else { return Outcome::Stays };
+        let removed = residency.remove(resources, &block);
+        resources.tally.evicted();
+        drop(locked);
+        // Without the lock: this calls the device.
+        drop((removed, block));
+        Outcome::Gone
+    }
+}
+
+/// A leaf's state after its bytes on `r` were given up, if they may be; `written` to the host before or not. `None`
+/// where nothing changes: a writer elsewhere has begun, so that `r` has nothing new any more, or nobody else has it.
+fn after(mode: MemoryMode, state: State, r: ResourceId, written: bool, goes: bool) -> Option<State> {
+    if !state.is_valid_on(r) {
+        return None;
+    }
+    if !goes {
+        // In the other modes the host's copy does not count beside the device's.
+        return (written && mode == MemoryMode::ValidSet).then(|| state.shared_with(ResourceId::HOST));
+    }
+    let left = mode.step(state, Event::Drop(r)).ok()?.state;
+    let on_host = written || host_is_current(state);
+    match (left == State::UNINITIALISED, on_host) {
+        (true, on_host) => on_host.then_some(State::owned(ResourceId::HOST)),
+        (false, _) if written => Some(left.shared_with(ResourceId::HOST)),
+        (false, _) => Some(left),
+    }
+}
+
+impl Node {
+    /// The leaves with bytes in `region`, in order.
+    fn leaves_in<'a>(&'a self, region: &Region) -> impl Iterator<Item = &'a Node> {
+        let mut rest: SmallVec<[&Node; 8]> = SmallVec::from_slice(&[self]);
+        std::iter::from_fn(move || {
+            loop {
+                let node = rest.pop()?;
+                if !node.region().overlaps(region) {
+                    continue;
+                }
+                if node.is_leaf() {
+                    return Some(node);
+                }
+                rest.extend(node.children().iter().rev());
+            }
+        })
+    }
+}

@@ -1,0 +1,122 @@
+//! The blocks on one device, of all data: who could make room for others.
+//!
+//! A datum's own list of its blocks ([`residency`](super::residency)) says where its bytes are; the
+//! registry says whose bytes are on the device. An entry names its datum without
+//! owning it, and goes before the datum does.
+//!
+//! Lock order: a datum's lock before a registry's. Whoever looks for victims holds
+//! the registry's alone, becomes an owner of the datums that it found, lets go, and
+//! then looks at one datum after the other.
+#![allow(unsafe_code)]
+
+use super::datum::{Datum, Listed, Owned};
+use super::node::{Node, Region};
+use super::resources::Block;
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+
+/// Owners of a block that nobody uses: the datum's list and the registry.
+pub(super) const UNUSED: usize = 2;
+
+struct Entry {
+    datum: Listed,
+    region: Region,
+    block: Arc<Block>,
+}
+
+/// The blocks on one resource.
+#[derive(Default)]
+pub(super) struct Registry {
+    /// By address, so that the order is the same in every run.
+    entries: Mutex<BTreeMap<u64, Entry>>,
+    /// Counts uses: the device's own time.
+    clock: AtomicU64,
+    /// Blocks that were allocated and not given back, listed or not.
+    pub(super) live: AtomicUsize,
+}
+
+/// A block that may have to go.
+pub(crate) struct Candidate {
+    pub(super) datum: Owned,
+    pub(super) region: Region,
+    pub(super) address: u64,
+    pub(super) bytes: u64,
+    pub(super) last_use: u64,
+    /// In how many calls from now it is needed again, as far as is known.
+    pub(crate) next_use: Option<u64>,
+}
+
+impl Candidate {
+    /// Does an access of this view use the block?
+    pub(crate) fn is_used_by(&self, view: &Node) -> bool {
+        std::ptr::eq(&raw const *self.datum, view.datum()) && self.region.overlaps(view.region())
+    }
+}
+
+impl Registry {
+    pub(super) fn list(&self, datum: Listed, region: Region, block: Arc<Block>) {
+        self.touch(&block);
+        self.entries.lock().insert(block.address(), Entry { datum, region, block });
+    }
+
+    pub(super) fn unlist(&self, block: &Arc<Block>) {
+        // A block at this address that is not this one was allocated after this one had gone.
+        let mut entries = self.entries.lock();
+        if entries.get(&block.address()).is_some_and(|e| Arc::ptr_eq(&e.block, block)) {
+            entries.remove(&block.address());
+        }
+    }
+
+    /// The block is used now.
+    pub(super) fn touch(&self, block: &Block) {
+        block.last_use.store(self.clock.fetch_add(1, Relaxed), Relaxed);
+    }
+
+    /// Blocks that nobody uses, `spared` apart.
+    pub(super) fn candidates(&self, spared: impl Fn(&Datum, &Region) -> bool) -> Vec<Candidate> {
+        let mut found: Vec<Candidate> = Vec::new();
+        let entries = self.entries.lock();
+        for (&address, entry) in entries.iter().filter(|(_, e)| Arc::strong_count(&e.block) <= UNUSED) {
+            // SAFETY: listed here, and the lock is held.
+            let Some(datum) = (unsafe { entry.datum.share() }) else { continue };
+            let (bytes, last_use) = (entry.block.bytes(), entry.block.last_use.load(Relaxed));
+            found.push(Candidate { datum, region: entry.region, address, bytes, last_use, next_use: None });
+        }
+        drop(entries);
+        // Outside the lock: an owner that is dropped here may be the last one.
+        found.retain(|c| !spared(&c.datum, &c.region));
+        found
+    }
+
+    /// Every datum that has a block here.
+    pub(super) fn data(&self) -> Vec<Owned> {
+        let mut found: Vec<Owned> = Vec::new();
+        for entry in self.entries.lock().values() {
+            if !found.iter().any(|d| entry.datum.is(d)) {
+                // SAFETY: listed here, and the lock is held.
+                found.extend(unsafe { entry.datum.share() });
+            }
+        }
+        found
+    }
+
+    /// Is any block used now, be it by a call or by a copy? Whoever asks uses none.
+    pub(super) fn is_used(&self) -> bool {
+        let entries = self.entries.lock();
+        entries.len() < self.live.load(Relaxed) || entries.values().any(|e| Arc::strong_count(&e.block) > UNUSED)
+    }
+}
+
+/// What is known of calls to come.
+pub(crate) trait Foresight {
+    /// Sets each candidate's [`next_use`](Candidate::next_use): how many calls on `r` are to come before one that uses
+    /// it. Those that nobody is known to use stay `None`, and make the best victims.
+    fn next_uses(&self, r: crate::coherence::ResourceId, candidates: &mut [Candidate]);
+}
+
+/// Nothing is known.
+impl Foresight for () {
+    fn next_uses(&self, _: crate::coherence::ResourceId, _: &mut [Candidate]) {}
+}

@@ -1,0 +1,319 @@
+//! Room for all operands of a call at once, then their bytes.
+//!
+//! All operands get a place on the device, or none does. Where there is no room,
+//! blocks that nobody uses go ([`evict`](super::evict)), those of the call's own operands
+//! apart; where others use what is there, the call lets go of all that it has
+//! and waits for them ([`pressure`](super::pressure)); and where it is alone on the device, its own blocks
+//! go too, so that its operands can be laid out side by side. What has no room
+//! then never has.
+//!
+//! Nothing is held while waiting: neither locks, nor claims, nor blocks.
+
+use super::access::{Hold, Located, Used};
+use super::datum::Datum;
+use super::evict;
+use super::fit::{can_never_hold, is_no_room, leading, missing, never_fits};
+use super::node::{Node, Region};
+use super::plan::{Copies, place_on};
+use super::registry::{Foresight, UNUSED};
+use super::resources::{Block, Resources};
+use super::transfer::{Move, Place};
+use crate::coherence::{MemoryMode, ResourceId, ResourceSet};
+use crate::device::{DeviceError, DeviceErrorKind, Rows, Span};
+use crate::error::{Error, Result};
+use crate::op::Role;
+use crate::trace::Cause;
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// Calls have up to this many operands without an allocation.
+pub(crate) const INLINE: usize = 6;
+
+/// The places of a call's operands, in their order.
+pub(crate) type Places<'a> = SmallVec<[Located<'a>; INLINE]>;
+
+/// Brings all operands of a call to `r`, and says where they are there. Each place is to be held until the call's
+/// success or failure is recorded.
+///
+/// # Errors
+/// `Uninitialised`; [`Error::NeverFits`], [`Error::Full`], [`Error::Fragmented`] where there is no room, even once all
+/// others have gone; a failed copy; [`Error::DeviceLost`]. The states are as they were, apart from copies that succeeded.
+pub(crate) fn bring<'a>(operands: &[(&'a Node, Role)], r: ResourceId, foresight: &dyn Foresight) -> Result<Places<'a>> {
+    let Some(resources) = operands.first().map(|(node, _)| &node.datum().resources) else {
+        return Ok(Places::new());
+    };
+    if r.is_host() || resources.mode == MemoryMode::ZeroCopy {
+        return operands.iter().map(|(node, role)| node.fetch(r, *role, Cause::Input)).collect();
+    }
+    if resources.is_lost(r) {
+        return Err(resources.gone(r));
+    }
+    for (node, role) in operands {
+        node.forget_lost();
+        if role.reads() {
+            node.check_written()?;
+        }
+    }
+    let places = Reserve { resources, r, operands, foresight }.all()?;
+    for ((node, role), place) in operands.iter().zip(&places) {
+        // Valid on a block that is held stays so. Mode `reference` copies all the same.
+        let is_there =
+            || resources.mode != MemoryMode::Reference && !node.any_leaf(|leaf| !leaf.state().is_valid_on(r));
+        if role.reads() && !is_there() {
+            node.make_valid(r, &place.span, Cause::Input)?;
+        }
+    }
+    Ok(places)
+}
+
+/// Why there is no room.
+enum Refused {
+    /// In the device's words, once what could go has gone.
+    NoRoom(DeviceError),
+    /// Something else went wrong.
+    Failed(Error),
+}
+
+impl From<Error> for Refused {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+struct Reserve<'a, 'c> {
+    resources: &'c Arc<Resources>,
+    r: ResourceId,
+    operands: &'c [(&'a Node, Role)],
+    foresight: &'c dyn Foresight,
+}
+
+impl<'a> Reserve<'a, '_> {
+    fn all(&self) -> Result<Places<'a>> {
+        let pressure = self.resources.pressure(self.r);
+        if !pressure.is_high() || self.is_there() {
+            match self.attempt(false) {
+                Ok(places) => return Ok(places),
+                Err(Refused::Failed(error)) => return Err(error),
+                Err(Refused::NoRoom(_)) => {}
+            }
+        }
+        let turn = pressure.turn();
+        let mut alone = false;
+        loop {
+            match self.attempt(alone) {
+                Ok(places) => return Ok(places),
+                Err(Refused::Failed(error)) => return Err(error),
+                Err(Refused::NoRoom(_)) if self.resources.registry(self.r).is_used() => turn.wait(),
+                Err(Refused::NoRoom(_)) if !alone => alone = true,
+                Err(Refused::NoRoom(error)) => return Err(self.refusal(error)),
+            }
+        }
+    }
+
+    /// Do all operands have a place already?
+    fn is_there(&self) -> bool {
+        self.operands.iter().all(|(node, _)| node.datum().lock().get().locate(self.r, node.region()).is_some())
+    }
+
+    /// Room for all operands, or none. With `alone` whatever nobody uses goes first.
+    fn attempt(&self, alone: bool) -> Result<Places<'a>, Refused> {
+        let mut failure = None;
+        if alone {
+            failure = self.evict_all();
+        }
+        let mut held: SmallVec<[Arc<Block>; INLINE]> = SmallVec::new();
+        let mut new: SmallVec<[&Node; INLINE]> = SmallVec::new();
+        for (node, role) in self.in_order(alone) {
+            match self.place(node, role, alone, &mut failure) {
+                Ok((block, is_new)) => {
+                    held.push(block);
+                    if is_new {
+                        new.push(node);
+                    }
+                }
+                Err(refused) => {
+                    drop(held);
+                    new.iter().for_each(|node| self.give_up(node));
+                    return Err(match (refused, failure) {
+                        // There would be room, had the copy not failed.
+                        (Refused::NoRoom(_), Some(failure)) if alone => Refused::Failed(failure),
+                        (refused, _) => refused,
+                    });
+                }
+            }
+        }
+        let located = self.operands.iter().map(|(node, _)| {
+            let mut locked = node.datum().lock();
+            // Held, so it is still there; in a larger block than its own, maybe, that came with another operand.
+            let found = locked.get().locate(self.r, node.region());
+            let (span, block) = found.ok_or_else(|| self.resources.gone(self.r))?;
+            Ok(Located { span, hold: Hold::Block(Used::new(block.clone())) })
+        });
+        located.collect::<Result<_>>().map_err(Refused::Failed)
+    }
+
+    /// The operands that need places of their own, the largest first: others may lie inside. For a layout that fits
+    /// whenever there is one, the one whose end is rounded most comes last.
+    fn in_order(&self, alone: bool) -> SmallVec<[(&'a Node, Role); INLINE]> {
+        let mut order = leading(self.operands.iter().copied(), |(node, _)| *node);
+        order.sort_by_key(|(node, _)| std::cmp::Reverse(node.bytes()));
+        if alone {
+            let device = self.resources.device(self.r);
+            order.sort_by_key(|(node, _)| device.footprint(node.bytes() as u64).saturating_sub(node.bytes() as u64));
+        }
+        order
+    }
+
+    /// A block that covers the operand, which may have to be made, and whether it was.
+    fn place(
+        &self,
+        node: &Node,
+        role: Role,
+        alone: bool,
+        failure: &mut Option<Error>,
+    ) -> Result<(Arc<Block>, bool), Refused> {
+        let mut may_be_whole = !alone;
+        loop {
+            match self.try_place(node, role, may_be_whole) {
+                Err(Refused::NoRoom(error)) => {
+                    if self.resources.is_lost(self.r) {
+                        return Err(Refused::Failed(self.resources.gone(self.r)));
+                    }
+                    if !self.evict_one(missing(&error), failure) {
+                        return Err(Refused::NoRoom(error));
+                    }
+                    // All of the datum only where that needs no eviction.
+                    may_be_whole = false;
+                }
+                done => return done,
+            }
+        }
+    }
+
+    /// The same, as things are.
+    fn try_place(&self, node: &Node, role: Role, may_be_whole: bool) -> Result<(Arc<Block>, bool), Refused> {
+        let (datum, r, registry) = (node.datum(), self.r, self.resources.registry(self.r));
+        let here = ResourceSet::only(r);
+        let (region, whole) = (*node.region(), *datum.root().region());
+        let mut locked = datum.lock();
+        locked.wait_for(here, &region);
+        if may_be_whole && region != whole && !locked.get().has_any(r) {
+            // Somebody else who uses it first may be making the very block.
+            locked.wait_for(here, &whole);
+            if !locked.get().has_any(r) {
+                let claim = locked.claim(here, whole);
+                drop(locked);
+                match self.allocate(&whole) {
+                    Ok(block) => {
+                        datum.lock().get().insert(datum, whole, block.clone());
+                        return Ok((block, true));
+                    }
+                    Err(Refused::NoRoom(_)) => {
+                        drop(claim);
+                        return self.try_place(node, role, false);
+                    }
+                    Err(refused) => return Err(refused),
+                }
+            }
+        }
+        if let Some((_, block)) = locked.get().locate(r, &region) {
+            registry.touch(block);
+            return Ok((block.clone(), false));
+        }
+        let claim = locked.claim(here, region);
+        drop(locked);
+        let block = self.allocate(&region)?;
+        let span = Span { address: block.address(), rows: packed(&region) };
+        self.gather(node, role, &Place { resource: r, span })?;
+        let mut locked = datum.lock();
+        let removed = locked.get().remove_parts(self.resources, Some(r), &region);
+        locked.get().insert(datum, region, block.clone());
+        drop(locked);
+        drop((claim, removed));
+        Ok((block, true))
+    }
+
+    fn allocate(&self, region: &Region) -> Result<Arc<Block>, Refused> {
+        self.resources.allocate(self.r, region.rows.bytes()).map_err(|e| {
+            if is_no_room(&e.kind) {
+                return Refused::NoRoom(e);
+            }
+            Refused::Failed(self.resources.failure(e, "allocation", &self.resources.device(self.r).info().name))
+        })
+    }
+
+    /// Copies leaves that are valid in blocks of their own to their places in `whole`, under a claim.
+    ///
+    /// Before a write only those that nobody else has: the call may still fail before it begins, and nothing is lost
+    /// then; the others are no longer valid here.
+    fn gather(&self, node: &Node, role: Role, whole: &Place) -> Result<()> {
+        let (datum, r) = (node.datum(), self.r);
+        let mut copies = Copies::default();
+        let mut locked = datum.lock();
+        node.each_leaf(&mut |leaf| {
+            if !role.reads() {
+                leaf.lose_unless_alone(r);
+            }
+            if !leaf.state().is_valid_on(r) {
+                return Ok(());
+            }
+            let (from, block) = place_on(locked.get(), r, leaf)?;
+            let to = Place { resource: r, span: node.part_of(&whole.span, leaf) };
+            copies.push(leaf, Move { from, to, host_is_current: false }, block);
+            Ok(())
+        })?;
+        drop(locked);
+        copies.make(datum, Cause::Gather, &mut |_, _| {})
+    }
+
+    /// Gives back a place that was made for nothing, unless it holds bytes, or others use it by now.
+    fn give_up(&self, node: &Node) {
+        let mut locked = node.datum().lock();
+        let found = locked.get().locate(self.r, node.region()).map(|(_, block)| block.clone());
+        let Some(block) = found else { return };
+        let is_used = Arc::strong_count(&block) > UNUSED + 1; // besides us
+        if is_used || node.datum().root().any_leaf(|leaf| leaf.state().is_valid_on(self.r)) {
+            return;
+        }
+        let removed = locked.get().remove(self.resources, &block);
+        drop(locked);
+        drop(removed);
+    }
+
+    /// Evicts one block that no operand of the call lies in. A copy that failed is noted, and the next is tried.
+    fn evict_one(&self, missing: u64, failure: &mut Option<Error>) -> bool {
+        let is_own = |datum: &Datum, region: &Region| {
+            let touches =
+                |(node, _): &(&Node, Role)| std::ptr::eq(node.datum(), datum) && node.region().overlaps(region);
+            self.operands.iter().any(touches)
+        };
+        let mut candidates = self.resources.registry(self.r).candidates(is_own);
+        self.foresight.next_uses(self.r, &mut candidates);
+        evict::one_of(candidates, self.r, missing, failure)
+    }
+
+    /// Evicts whatever nobody uses. Returns a copy that failed.
+    fn evict_all(&self) -> Option<Error> {
+        let candidates = self.resources.registry(self.r).candidates(|_, _| false);
+        candidates.iter().fold(None, |failure, c| evict::evict(c, self.r, false).err().or(failure))
+    }
+
+    /// There is no room, and there never will be while things are as they are.
+    #[cold]
+    fn refusal(&self, error: DeviceError) -> Error {
+        let nodes = || self.operands.iter().map(|(node, _)| *node);
+        match (can_never_hold(self.resources, self.r, None, nodes()), &error.kind) {
+            (Some(never), _) => never,
+            (None, DeviceErrorKind::NeverFits { wanted, .. }) => {
+                never_fits(self.resources, self.r, None, *wanted, nodes())
+            }
+            (None, _) => self.resources.failure(error, "allocation", &self.resources.device(self.r).info().name),
+        }
+    }
+}
+
+/// What a block of this region looks like on a device: without gaps.
+fn packed(region: &Region) -> Rows {
+    let rows = region.rows;
+    if rows.is_run() { rows } else { Rows { pitch: rows.row_bytes, ..rows } }
+}
