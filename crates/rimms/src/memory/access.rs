@@ -21,6 +21,7 @@ use crate::device::Span;
 use crate::error::{Error, Result};
 use crate::op::Role;
 use crate::trace::Cause;
+use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -88,19 +89,17 @@ impl Node {
             return placed.into_iter().next().ok_or_else(|| datum.resources.gone(r));
         }
         self.forget_lost();
-        let span = datum.host_span(self.region());
+        let mut place = Located { span: datum.host_span(self.region()), hold: Hold::Nothing };
         if role.reads() {
-            self.make_valid(r, &span, cause)?;
+            self.make_valid(r, &mut place, cause)?;
         }
         let has_others = |leaf: &Node| !leaf.state().valid().without(ResourceId::HOST).is_empty();
-        let hold = if role.writes() && r.is_host() && self.any_leaf(has_others) {
+        if role.writes() && r.is_host() && self.any_leaf(has_others) {
             let mut locked = datum.lock();
             locked.wait_for(ResourceSet::only(r), self.region());
-            Hold::Claim(locked.claim(ResourceSet::only(r), *self.region()))
-        } else {
-            Hold::Nothing
-        };
-        Ok(Located { span, hold })
+            place.hold = Hold::Claim(locked.claim(ResourceSet::only(r), *self.region()));
+        }
+        Ok(place)
     }
 
     /// Is this so of any leaf?
@@ -121,14 +120,24 @@ impl Node {
         })
     }
 
-    /// Makes every leaf valid on `r`, where the view lies at `here`, in a place that is held.
-    pub(super) fn make_valid(&self, r: ResourceId, here: &Span, cause: Cause) -> Result<()> {
+    /// Makes every leaf valid on `r`, where the view lies at `place`.
+    pub(super) fn make_valid(&self, r: ResourceId, place: &mut Located<'_>, cause: Cause) -> Result<()> {
         let datum = self.datum();
+        let mut replaced = SmallVec::<[Hold<'_>; 1]>::new();
         let mut locked = datum.lock();
         let mut targets = ResourceSet::only(r);
         let plan = loop {
             locked.wait_for(targets, self.region());
-            let plan = self.plan_read(locked.get(), r, here)?;
+            if let Hold::Block(_) = place.hold {
+                // A reader of more than this view may have gathered it in a block of its own meanwhile.
+                let found = locked.get().locate(r, self.region());
+                let (span, block) = found.ok_or_else(|| datum.resources.gone(r))?;
+                if span != place.span {
+                    let hold = Hold::Block(Used::new(block.clone()));
+                    replaced.push(std::mem::replace(place, Located { span, hold }).hold);
+                }
+            }
+            let plan = self.plan_read(locked.get(), r, &place.span)?;
             if plan.is_empty() {
                 return Ok(());
             }

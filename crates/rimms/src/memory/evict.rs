@@ -29,28 +29,49 @@ use std::sync::Arc;
 pub(super) enum Outcome {
     /// Its room is free.
     Gone,
-    /// It is used, or was when the copy was made.
+    /// It is used now, or was while the copy was made: later, maybe.
     Stays,
     /// It would have had to be written back first.
     IsDirty,
 }
 
-/// Evicts the best victim that can go; false where none can. A copy that failed is noted.
-pub(super) fn one_of(mut candidates: Vec<Candidate>, r: ResourceId, missing: u64, failure: &mut Option<Error>) -> bool {
-    let distance = |c: &Candidate| (c.next_use.is_some(), Reverse(c.next_use));
-    candidates.sort_by_key(|c| (distance(c), c.bytes < missing, c.last_use));
-    for equals in candidates.chunk_by(|a, b| distance(a) == distance(b)) {
-        for clean_only in [true, false] {
-            for victim in equals {
-                match evict(victim, r, clean_only) {
-                    Ok(Outcome::Gone) => return true,
-                    Ok(Outcome::Stays | Outcome::IsDirty) => {}
-                    Err(error) => *failure = Some(error),
-                }
-            }
+/// Why no more room was made.
+#[derive(Default)]
+pub(super) struct Obstacles {
+    /// Some blocks may be evicted later.
+    pub(super) are_used: bool,
+    /// A copy that failed.
+    pub(super) failure: Option<Error>,
+}
+
+impl Obstacles {
+    /// Evicts a block; false where it stays.
+    fn evict(&mut self, victim: &Candidate, r: ResourceId, clean_only: bool) -> bool {
+        match evict(victim, r, clean_only) {
+            Ok(Outcome::Gone) => return true,
+            Ok(Outcome::Stays) => self.are_used = true,
+            Ok(Outcome::IsDirty) => {}
+            Err(error) => self.failure = Some(error),
+        }
+        false
+    }
+
+    /// Evicts the best victim that can go; false where none can.
+    pub(super) fn evict_one_of(&mut self, mut candidates: Vec<Candidate>, r: ResourceId, missing: u64) -> bool {
+        let distance = |c: &Candidate| (c.next_use.is_some(), Reverse(c.next_use));
+        candidates.sort_by_key(|c| (distance(c), c.bytes < missing, c.last_use));
+        candidates.chunk_by(|a, b| distance(a) == distance(b)).any(|equals| {
+            let mut first = |clean_only| equals.iter().any(|victim| self.evict(victim, r, clean_only));
+            first(true) || first(false)
+        })
+    }
+
+    /// Evicts all that can go.
+    pub(super) fn evict_all(&mut self, candidates: &[Candidate], r: ResourceId) {
+        for victim in candidates {
+            self.evict(victim, r, false);
         }
     }
-    false
 }
 
 /// Evicts one block, if nobody uses it.
@@ -92,7 +113,11 @@ struct Found<'a> {
 
 /// Leaves that are valid in a block.
 #[derive(Default)]
-struct Leaves<'a>(SmallVec<[Leaf<'a>; 4]>);
+struct Leaves<'a> {
+    all: SmallVec<[Leaf<'a>; 4]>,
+    /// All up to here that are to be written are.
+    done: usize,
+}
 
 struct Leaf<'a> {
     node: &'a Node,
@@ -108,7 +133,7 @@ impl<'a> Found<'a> {
             if !state.is_valid_on(r) {
                 continue;
             }
-            found.leaves.0.push(Leaf { node: leaf, is_written: false });
+            found.leaves.all.push(Leaf { node: leaf, is_written: false });
             if state.valid() == ResourceSet::only(r) && !host_is_current(state) {
                 let to = Place { resource: ResourceId::HOST, span: root.datum().host_span(leaf.region()) };
                 let (from, block) = place_on(residency, r, leaf)?;
@@ -122,8 +147,9 @@ impl<'a> Found<'a> {
 impl Leaves<'_> {
     /// Copies arrive in the order of the leaves.
     fn written(&mut self, node: &Node) {
-        if let Some(leaf) = self.0.iter_mut().find(|leaf| std::ptr::eq(leaf.node, node)) {
-            leaf.is_written = true;
+        let left = self.all.iter_mut().enumerate().skip(self.done);
+        for (at, leaf) in left.filter(|(_, leaf)| std::ptr::eq(leaf.node, node)).take(1) {
+            (leaf.is_written, self.done) = (true, at + 1);
         }
     }
 
@@ -136,7 +162,7 @@ impl Leaves<'_> {
         // One more than nobody: us.
         let block = block.filter(|block| may_go && Arc::strong_count(block) == UNUSED + 1);
         let mut stays = block.is_none();
-        for Leaf { node, is_written } in &self.0 {
+        for Leaf { node, is_written } in &self.all {
             node.change(|state| after(mode, state, r, *is_written, block.is_some()));
             stays |= node.state().is_valid_on(r);
         }

@@ -11,7 +11,7 @@
 
 use super::access::{Hold, Located, Used};
 use super::datum::Datum;
-use super::evict;
+use super::evict::Obstacles;
 use super::fit::{can_never_hold, is_no_room, leading, missing, never_fits};
 use super::node::{Node, Region};
 use super::plan::{Copies, place_on};
@@ -54,27 +54,28 @@ pub(crate) fn bring<'a>(operands: &[(&'a Node, Role)], r: ResourceId, foresight:
             node.check_written()?;
         }
     }
-    let places = Reserve { resources, r, operands, foresight }.all()?;
-    for ((node, role), place) in operands.iter().zip(&places) {
-        // Valid on a block that is held stays so. Mode `reference` copies all the same.
-        let is_there =
-            || resources.mode != MemoryMode::Reference && !node.any_leaf(|leaf| !leaf.state().is_valid_on(r));
-        if role.reads() && !is_there() {
-            node.make_valid(r, &place.span, Cause::Input)?;
-        }
+    let mut places = Reserve { resources, r, operands, foresight }.all()?;
+    for ((node, _), place) in operands.iter().zip(&mut places).filter(|((_, role), _)| role.reads()) {
+        node.make_valid(r, place, Cause::Input)?;
     }
     Ok(places)
 }
 
-/// Why there is no room.
+/// Why not all operands have a place.
 enum Refused {
-    /// In the device's words, once what could go has gone.
-    NoRoom(DeviceError),
+    /// There is no room, in the device's words, and what keeps others from making some.
+    NoRoom(DeviceError, Obstacles),
     /// Something else went wrong.
     Failed(Error),
 }
 
-impl From<Error> for Refused {
+/// Why one operand has no place.
+enum NoPlace {
+    NoRoom(DeviceError),
+    Failed(Error),
+}
+
+impl From<Error> for NoPlace {
     fn from(error: Error) -> Self {
         Self::Failed(error)
     }
@@ -90,22 +91,33 @@ struct Reserve<'a, 'c> {
 impl<'a> Reserve<'a, '_> {
     fn all(&self) -> Result<Places<'a>> {
         let pressure = self.resources.pressure(self.r);
+        if pressure.is_high() && self.is_there() {
+            pressure.hold_back();
+        }
         if !pressure.is_high() || self.is_there() {
             match self.attempt(false) {
                 Ok(places) => return Ok(places),
                 Err(Refused::Failed(error)) => return Err(error),
-                Err(Refused::NoRoom(_)) => {}
+                Err(Refused::NoRoom(..)) => {}
             }
         }
-        let turn = pressure.turn();
+        let mut turn = pressure.turn();
         let mut alone = false;
         loop {
             match self.attempt(alone) {
                 Ok(places) => return Ok(places),
                 Err(Refused::Failed(error)) => return Err(error),
-                Err(Refused::NoRoom(_)) if self.resources.registry(self.r).is_used() => turn.wait(),
-                Err(Refused::NoRoom(_)) if !alone => alone = true,
-                Err(Refused::NoRoom(error)) => return Err(self.refusal(error)),
+                Err(Refused::NoRoom(error, obstacles)) => {
+                    if obstacles.are_used || self.resources.registry(self.r).is_used() {
+                        if !turn.wait() {
+                            return Err(self.refusal(error, obstacles));
+                        }
+                    } else if alone {
+                        return Err(self.refusal(error, obstacles));
+                    } else {
+                        alone = true;
+                    }
+                }
             }
         }
     }
@@ -117,27 +129,27 @@ impl<'a> Reserve<'a, '_> {
 
     /// Room for all operands, or none. With `alone` whatever nobody uses goes first.
     fn attempt(&self, alone: bool) -> Result<Places<'a>, Refused> {
-        let mut failure = None;
+        let mut obstacles = Obstacles::default();
         if alone {
-            failure = self.evict_all();
+            let candidates = self.resources.registry(self.r).candidates(|_, _| false);
+            obstacles.evict_all(&candidates, self.r);
         }
         let mut held: SmallVec<[Arc<Block>; INLINE]> = SmallVec::new();
         let mut new: SmallVec<[&Node; INLINE]> = SmallVec::new();
         for (node, role) in self.in_order(alone) {
-            match self.place(node, role, alone, &mut failure) {
+            match self.place(node, role, alone, &mut obstacles) {
                 Ok((block, is_new)) => {
                     held.push(block);
                     if is_new {
                         new.push(node);
                     }
                 }
-                Err(refused) => {
+                Err(no_place) => {
                     drop(held);
                     new.iter().for_each(|node| self.give_up(node));
-                    return Err(match (refused, failure) {
-                        // There would be room, had the copy not failed.
-                        (Refused::NoRoom(_), Some(failure)) if alone => Refused::Failed(failure),
-                        (refused, _) => refused,
+                    return Err(match no_place {
+                        NoPlace::NoRoom(error) => Refused::NoRoom(error, obstacles),
+                        NoPlace::Failed(error) => Refused::Failed(error),
                     });
                 }
             }
@@ -170,17 +182,17 @@ impl<'a> Reserve<'a, '_> {
         node: &Node,
         role: Role,
         alone: bool,
-        failure: &mut Option<Error>,
-    ) -> Result<(Arc<Block>, bool), Refused> {
+        obstacles: &mut Obstacles,
+    ) -> Result<(Arc<Block>, bool), NoPlace> {
         let mut may_be_whole = !alone;
         loop {
             match self.try_place(node, role, may_be_whole) {
-                Err(Refused::NoRoom(error)) => {
+                Err(NoPlace::NoRoom(error)) => {
                     if self.resources.is_lost(self.r) {
-                        return Err(Refused::Failed(self.resources.gone(self.r)));
+                        return Err(NoPlace::Failed(self.resources.gone(self.r)));
                     }
-                    if !self.evict_one(missing(&error), failure) {
-                        return Err(Refused::NoRoom(error));
+                    if !self.evict_one(missing(&error), obstacles) {
+                        return Err(NoPlace::NoRoom(error));
                     }
                     // All of the datum only where that needs no eviction.
                     may_be_whole = false;
@@ -191,7 +203,7 @@ impl<'a> Reserve<'a, '_> {
     }
 
     /// The same, as things are.
-    fn try_place(&self, node: &Node, role: Role, may_be_whole: bool) -> Result<(Arc<Block>, bool), Refused> {
+    fn try_place(&self, node: &Node, role: Role, may_be_whole: bool) -> Result<(Arc<Block>, bool), NoPlace> {
         let (datum, r, registry) = (node.datum(), self.r, self.resources.registry(self.r));
         let here = ResourceSet::only(r);
         let (region, whole) = (*node.region(), *datum.root().region());
@@ -208,7 +220,7 @@ impl<'a> Reserve<'a, '_> {
                         datum.lock().get().insert(datum, whole, block.clone());
                         return Ok((block, true));
                     }
-                    Err(Refused::NoRoom(_)) => {
+                    Err(NoPlace::NoRoom(_)) => {
                         drop(claim);
                         return self.try_place(node, role, false);
                     }
@@ -233,12 +245,9 @@ impl<'a> Reserve<'a, '_> {
         Ok((block, true))
     }
 
-    fn allocate(&self, region: &Region) -> Result<Arc<Block>, Refused> {
-        self.resources.allocate(self.r, region.rows.bytes()).map_err(|e| {
-            if is_no_room(&e.kind) {
-                return Refused::NoRoom(e);
-            }
-            Refused::Failed(self.resources.failure(e, "allocation", &self.resources.device(self.r).info().name))
+    fn allocate(&self, region: &Region) -> Result<Arc<Block>, NoPlace> {
+        self.resources.allocate(self.r, region.rows.bytes()).map_err(|error| {
+            if is_no_room(&error.kind) { NoPlace::NoRoom(error) } else { NoPlace::Failed(self.failure(error)) }
         })
     }
 
@@ -280,8 +289,8 @@ impl<'a> Reserve<'a, '_> {
         drop(removed);
     }
 
-    /// Evicts one block that no operand of the call lies in. A copy that failed is noted, and the next is tried.
-    fn evict_one(&self, missing: u64, failure: &mut Option<Error>) -> bool {
+    /// Evicts one block that no operand of the call lies in.
+    fn evict_one(&self, missing: u64, obstacles: &mut Obstacles) -> bool {
         let is_own = |datum: &Datum, region: &Region| {
             let touches =
                 |(node, _): &(&Node, Role)| std::ptr::eq(node.datum(), datum) && node.region().overlaps(region);
@@ -289,26 +298,28 @@ impl<'a> Reserve<'a, '_> {
         };
         let mut candidates = self.resources.registry(self.r).candidates(is_own);
         self.foresight.next_uses(self.r, &mut candidates);
-        evict::one_of(candidates, self.r, missing, failure)
+        obstacles.evict_one_of(candidates, self.r, missing)
     }
 
-    /// Evicts whatever nobody uses. Returns a copy that failed.
-    fn evict_all(&self) -> Option<Error> {
-        let candidates = self.resources.registry(self.r).candidates(|_, _| false);
-        candidates.iter().fold(None, |failure, c| evict::evict(c, self.r, false).err().or(failure))
-    }
-
-    /// There is no room, and there never will be while things are as they are.
+    /// There is no room, and waiting would not help.
     #[cold]
-    fn refusal(&self, error: DeviceError) -> Error {
+    fn refusal(&self, error: DeviceError, obstacles: Obstacles) -> Error {
         let nodes = || self.operands.iter().map(|(node, _)| *node);
-        match (can_never_hold(self.resources, self.r, None, nodes()), &error.kind) {
-            (Some(never), _) => never,
+        if let Some(never) = can_never_hold(self.resources, self.r, None, nodes()) {
+            return never;
+        }
+        match (obstacles.failure, &error.kind) {
+            // There would be room, had the copy not failed.
+            (Some(failure), _) => failure,
             (None, DeviceErrorKind::NeverFits { wanted, .. }) => {
                 never_fits(self.resources, self.r, None, *wanted, nodes())
             }
-            (None, _) => self.resources.failure(error, "allocation", &self.resources.device(self.r).info().name),
+            (None, _) => self.failure(error),
         }
+    }
+
+    fn failure(&self, error: DeviceError) -> Error {
+        self.resources.failure(error, "allocation", &self.resources.device(self.r).info().name)
     }
 }
 

@@ -1,1 +1,0 @@
-//! Memory under pressure.
