@@ -46,7 +46,9 @@ impl Machine {
         Machine { acc, rt }
     }
 
+    /// Blocks left on the device, once calls that the application no longer cared for are done.
     fn blocks(&self) -> u64 {
+        self.rt.finish().unwrap();
         self.rt.usage(self.rt.resources()[1].id).unwrap().blocks
     }
 }

@@ -52,7 +52,7 @@ pub struct Outcome<R> {
     pub calls_by_pe: Vec<(Box<str>, u64)>,
     /// Calls that failed on one PE and were tried on another.
     pub retries: u64,
-    /// Replicas that had to make room for others. Always 0: this version refuses instead.
+    /// Blocks that had to make room for others on a device.
     pub evictions: u64,
 }
 
@@ -132,7 +132,8 @@ pub(super) fn measure<A: Regions>(rt: &Runtime, repeat: NonZeroUsize, app: &A) -
     let mut left = repeat.get();
     let result = loop {
         let start = rt.counters();
-        let (computed, transform) = timed(|| app.compute(&mut data));
+        // Calls are accepted and not waited for: their time counts until the last is done.
+        let (computed, transform) = timed(|| app.compute(&mut data).and_then(|()| Ok(rt.finish()?)));
         computed?;
         // Looking at the counters takes time of its own, which is none of the application's.
         let transformed = rt.counters();

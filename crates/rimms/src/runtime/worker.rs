@@ -108,10 +108,14 @@ fn run(shared: &Arc<Shared>, at: usize, mut last: u64) {
                 return; // another worker has gone on in our place
             }
             pe.queue.set_running(None);
-            settled(&task.work, outcome)
+            let outcome = settled(&task.work, outcome);
+            drop(task);
+            outcome
         } else {
             let outcome = execute(shared, at, pe, &work, None);
-            settled(&work, outcome)
+            let outcome = settled(&work, outcome);
+            drop(work);
+            outcome
         };
         // What the call held is let go by now: whoever waits for it finds nothing left of it.
         pe.queue.done(expected_ns);

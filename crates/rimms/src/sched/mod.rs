@@ -68,7 +68,7 @@ pub struct Candidate {
 ///     fn choose(&self, _turn: usize, candidates: &[Candidate]) -> usize { candidates.len() - 1 }
 /// }
 ///
-/// let rt = Runtime::builder().cpus(3).policy(Arc::new(LastOne)).build()?;
+/// let rt = Runtime::builder().cpus(3).policy(Arc::new(LastOne)).build()?.blocking();
 /// rt.fill(0_u32, &mut rt.alloc(16)?)?;
 /// assert_eq!((rt.policy(), rt.counters().calls("cpu2")), ("last-one", 1));
 /// # Ok::<(), rimms::Error>(())

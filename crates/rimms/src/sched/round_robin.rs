@@ -12,6 +12,7 @@ use super::{Candidate, Policy};
 /// for _ in 0..6 {
 ///     rt.fill(1.0, &mut x)?;
 /// }
+/// rt.finish()?;
 /// assert_eq!([rt.counters().calls("cpu0"), rt.counters().calls("cpu1")], [3, 3]);
 /// # Ok::<(), rimms::Error>(())
 /// ```

@@ -95,6 +95,7 @@ impl Sum for Flow {
 /// let mut x = rt.alloc::<f32>(64)?;
 /// x.overwrite()?.fill(1.0)?;
 /// rt.scale_in_place(2.0, &mut x)?;
+/// rt.finish()?;
 /// let to = rt.pes()[0].resource();
 /// let flow = Flow { copies: 1, bytes: 256 };
 /// assert_eq!(rt.counters().flows, [PairFlow { from: ResourceId::HOST, to, cause: Cause::Input, flow }]);
@@ -121,6 +122,7 @@ pub struct PairFlow {
 /// x.overwrite()?.fill(Complex32::ONE)?;
 /// let before = rt.counters();
 /// rt.fft_in_place(&mut x)?;
+/// rt.finish()?;
 /// let made = rt.counters().since(&before);
 /// assert_eq!((made.copies(), made.calls("cpu0")), (0, 1));
 /// # Ok::<(), rimms::Error>(())

@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 /// use rimms::{Complex32, Runtime};
 /// let acc = Sim::acc("acc0", 1 << 20, Default::default())?;
 /// let acc = Faulty::new(acc, Plan::nth(1, Fault::Fail));    // 0 is the allocation, 1 the copy in
-/// let rt = Runtime::builder().cpus(0).device(acc).build()?;
+/// let rt = Runtime::builder().cpus(0).device(acc).build()?.blocking();
 /// let mut x = rt.alloc::<Complex32>(64)?;
 /// x.overwrite()?.fill(Complex32::ONE)?;
 /// let error = rt.fft_in_place(&mut x).unwrap_err();
