@@ -1,0 +1,91 @@
+//! Devices that do what a test needs.
+
+use rimms::device::sim::Sim;
+use rimms::device::{
+    Device, DeviceError, DeviceErrorKind, DeviceInfo, HostSource, HostTarget, Operand, Operation, Span, Usage,
+};
+use rimms::op::Call;
+use std::any::Any;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
+
+/// Where uploads meet: none ends before so many have begun.
+#[derive(Debug)]
+pub struct Meeting {
+    wanted: usize,
+    there: Mutex<usize>,
+    changed: Condvar,
+}
+
+impl Meeting {
+    pub fn of(wanted: usize) -> Arc<Self> {
+        Arc::new(Self { wanted, there: Mutex::new(0), changed: Condvar::new() })
+    }
+
+    /// False where the others do not come.
+    fn wait(&self) -> bool {
+        let mut there = self.there.lock().unwrap();
+        *there += 1;
+        self.changed.notify_all();
+        let late = self.changed.wait_timeout_while(there, Duration::from_secs(20), |n| *n < self.wanted).unwrap().1;
+        !late.timed_out()
+    }
+}
+
+/// A simulated device that can be told to refuse downloads, or whose uploads meet others'.
+#[derive(Debug)]
+pub struct Told {
+    pub sim: Sim,
+    pub refuses_downloads: AtomicBool,
+    pub meeting: Option<Arc<Meeting>>,
+}
+
+impl Told {
+    pub fn new(sim: Sim) -> Self {
+        Self { sim, refuses_downloads: AtomicBool::new(false), meeting: None }
+    }
+
+    fn failed(&self, operation: Operation, why: &str) -> DeviceError {
+        DeviceError::new(self.sim.info(), operation, DeviceErrorKind::Failed, why)
+    }
+}
+
+impl Device for Told {
+    fn info(&self) -> &DeviceInfo {
+        self.sim.info()
+    }
+    fn allocate(&self, bytes: u64) -> Result<u64, DeviceError> {
+        self.sim.allocate(bytes)
+    }
+    fn footprint(&self, bytes: u64) -> u64 {
+        self.sim.footprint(bytes)
+    }
+    fn free(&self, address: u64) -> Result<(), DeviceError> {
+        self.sim.free(address)
+    }
+    fn usage(&self) -> Usage {
+        self.sim.usage()
+    }
+    fn upload(&self, from: &HostSource<'_>, to: &Span) -> Result<(), DeviceError> {
+        if self.meeting.as_ref().is_some_and(|m| !m.wait()) {
+            return Err(self.failed(Operation::Upload, "the others did not come"));
+        }
+        self.sim.upload(from, to)
+    }
+    fn download(&self, from: &Span, to: &mut HostTarget<'_>) -> Result<(), DeviceError> {
+        if self.refuses_downloads.load(Relaxed) {
+            return Err(self.failed(Operation::Download, "told to refuse"));
+        }
+        self.sim.download(from, to)
+    }
+    fn copy_within(&self, from: &Span, to: &Span) -> Result<(), DeviceError> {
+        self.sim.copy_within(from, to)
+    }
+    fn launch(&self, unit: usize, call: &Call, operands: &[Operand<'_>]) -> Result<(), DeviceError> {
+        self.sim.launch(unit, call, operands)
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
