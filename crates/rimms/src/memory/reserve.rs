@@ -64,7 +64,7 @@ pub(crate) fn bring<'a>(operands: &[(&'a Node, Role)], r: ResourceId, foresight:
 /// Why not all operands have a place.
 enum Refused {
     /// There is no room, in the device's words, and what keeps others from making some.
-    NoRoom(DeviceError, Obstacles),
+    NoRoom(Box<(DeviceError, Obstacles)>),
     /// Something else went wrong.
     Failed(Error),
 }
@@ -98,7 +98,7 @@ impl<'a> Reserve<'a, '_> {
             match self.attempt(false) {
                 Ok(places) => return Ok(places),
                 Err(Refused::Failed(error)) => return Err(error),
-                Err(Refused::NoRoom(..)) => {}
+                Err(Refused::NoRoom(_)) => {}
             }
         }
         let mut turn = pressure.turn();
@@ -107,7 +107,8 @@ impl<'a> Reserve<'a, '_> {
             match self.attempt(alone) {
                 Ok(places) => return Ok(places),
                 Err(Refused::Failed(error)) => return Err(error),
-                Err(Refused::NoRoom(error, obstacles)) => {
+                Err(Refused::NoRoom(why)) => {
+                    let (error, obstacles) = *why;
                     if obstacles.are_used || self.resources.registry(self.r).is_used() {
                         if !turn.wait() {
                             return Err(self.refusal(error, obstacles));
@@ -148,7 +149,7 @@ impl<'a> Reserve<'a, '_> {
                     drop(held);
                     new.iter().for_each(|node| self.give_up(node));
                     return Err(match no_place {
-                        NoPlace::NoRoom(error) => Refused::NoRoom(error, obstacles),
+                        NoPlace::NoRoom(error) => Refused::NoRoom(Box::new((error, obstacles))),
                         NoPlace::Failed(error) => Refused::Failed(error),
                     });
                 }

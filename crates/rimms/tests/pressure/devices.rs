@@ -12,14 +12,14 @@ use std::time::Duration;
 
 /// Where uploads meet: none ends before so many have begun.
 #[derive(Debug)]
-pub struct Meeting {
+pub(crate) struct Meeting {
     wanted: usize,
     there: Mutex<usize>,
     changed: Condvar,
 }
 
 impl Meeting {
-    pub fn of(wanted: usize) -> Arc<Self> {
+    pub(crate) fn of(wanted: usize) -> Arc<Self> {
         Arc::new(Self { wanted, there: Mutex::new(0), changed: Condvar::new() })
     }
 
@@ -35,14 +35,14 @@ impl Meeting {
 
 /// A simulated device that can be told to refuse downloads, or whose uploads meet others'.
 #[derive(Debug)]
-pub struct Told {
-    pub sim: Sim,
-    pub refuses_downloads: AtomicBool,
-    pub meeting: Option<Arc<Meeting>>,
+pub(crate) struct Told {
+    pub(crate) sim: Sim,
+    pub(crate) refuses_downloads: AtomicBool,
+    pub(crate) meeting: Option<Arc<Meeting>>,
 }
 
 impl Told {
-    pub fn new(sim: Sim) -> Self {
+    pub(crate) fn new(sim: Sim) -> Self {
         Self { sim, refuses_downloads: AtomicBool::new(false), meeting: None }
     }
 
