@@ -48,7 +48,7 @@ pub(crate) struct Claim<'a> {
 impl<'a> Locked<'a> {
     /// Returns once no other claim stands in the way.
     pub(super) fn wait_for(&mut self, targets: ResourceSet, region: &Region) {
-        while !self.get().claims.allow(targets, region) {
+        while self.if_any().is_some_and(|residency| !residency.claims.allow(targets, region)) {
             self.wait();
         }
     }

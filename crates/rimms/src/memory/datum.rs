@@ -209,6 +209,11 @@ impl<'a> Locked<'a> {
         self.datum
     }
 
+    /// What the lock guards, unless no device ever used the datum and no write ever failed.
+    pub(super) fn if_any(&self) -> Option<&Residency> {
+        self.guard.as_deref()
+    }
+
     /// What the lock guards.
     pub(super) fn get(&mut self) -> &mut Residency {
         self.guard.get_or_insert_default()

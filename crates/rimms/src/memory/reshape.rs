@@ -35,9 +35,17 @@ impl Node {
     /// # Safety
     /// As for [`split`](Self::split).
     pub(crate) unsafe fn join(&self) -> Result<()> {
+        let mut locked = self.datum().lock();
+        if let (None, Some(state)) = (locked.if_any(), self.uniform_state()) {
+            // No device ever used it.
+            // SAFETY: as the caller vouches; claims there are none.
+            unsafe { self.undivide(state) };
+            return Ok(());
+        }
+        drop(locked);
         self.forget_lost();
         let claim = self.agree_on_copies()?;
-        let mut locked = self.datum().lock();
+        locked = self.datum().lock();
         let state = match self.agreement(locked.get())? {
             Agreement::On(state) => state,
             // The claim has kept it as it was made.
@@ -47,8 +55,7 @@ impl Node {
         // SAFETY: as the caller vouches; the others hold neither lock nor, beside ours, a claim now.
         unsafe { self.undivide(state) };
         drop(locked);
-        drop(claim);
-        drop(removed);
+        drop((claim, removed));
         Ok(())
     }
 
