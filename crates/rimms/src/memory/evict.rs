@@ -38,10 +38,12 @@ pub(super) enum Outcome {
 /// Why no more room was made.
 #[derive(Default)]
 pub(super) struct Obstacles {
-    /// Some blocks may be evicted later.
+    /// Others are there, and may go later.
     pub(super) are_used: bool,
     /// A copy that failed.
     pub(super) failure: Option<Error>,
+    /// How many did.
+    pub(super) failures: usize,
 }
 
 impl Obstacles {
@@ -51,7 +53,10 @@ impl Obstacles {
             Ok(Outcome::Gone) => return true,
             Ok(Outcome::Stays) => self.are_used = true,
             Ok(Outcome::IsDirty) => {}
-            Err(error) => self.failure = Some(error),
+            Err(error) => {
+                self.failure = Some(error);
+                self.failures += 1;
+            }
         }
         false
     }

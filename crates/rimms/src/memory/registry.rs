@@ -15,7 +15,7 @@ use super::resources::Block;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
 
 /// Owners of a block that nobody uses: the datum's list and the registry.
 pub(super) const UNUSED: usize = 2;
@@ -33,8 +33,16 @@ pub(super) struct Registry {
     entries: Mutex<BTreeMap<u64, Entry>>,
     /// Counts uses: the device's own time.
     clock: AtomicU64,
-    /// Blocks that were allocated and not given back, listed or not.
-    pub(super) live: AtomicUsize,
+    /// Blocks that were or are being allocated, and were not given back, listed or not.
+    live: AtomicUsize,
+    /// Allocations that were begun.
+    begun: AtomicU64,
+}
+
+/// Who is on a device, at one moment: its [live](Registry::live) blocks, and the allocations [begun](Registry::begun).
+pub(super) struct Census {
+    live: usize,
+    begun: u64,
 }
 
 /// A block that may have to go.
@@ -102,10 +110,29 @@ impl Registry {
         found
     }
 
+    /// An allocation begins. If it fails, or once the block is given back, it [ends](Self::ended).
+    pub(super) fn begin(&self) {
+        self.live.fetch_add(1, SeqCst);
+        self.begun.fetch_add(1, SeqCst);
+    }
+
+    pub(super) fn ended(&self) {
+        self.live.fetch_sub(1, SeqCst);
+    }
+
+    pub(super) fn census(&self) -> Census {
+        Census { live: self.live.load(SeqCst), begun: self.begun.load(SeqCst) }
+    }
+
+    /// Since then, when there were no blocks but these, has there been one allocation only, which failed?
+    pub(super) fn only_one_since(&self, then: &Census, blocks: usize) -> bool {
+        then.live == blocks && self.begun.load(SeqCst) == then.begun + 1
+    }
+
     /// Is any block used now, be it by a call or by a copy? Whoever asks uses none.
     pub(super) fn is_used(&self) -> bool {
         let entries = self.entries.lock();
-        entries.len() < self.live.load(Relaxed) || entries.values().any(|e| Arc::strong_count(&e.block) > UNUSED)
+        entries.len() < self.live.load(SeqCst) || entries.values().any(|e| Arc::strong_count(&e.block) > UNUSED)
     }
 }
 

@@ -109,10 +109,12 @@ impl<'a> Reserve<'a, '_> {
                 Err(Refused::Failed(error)) => return Err(error),
                 Err(Refused::NoRoom(why)) => {
                     let (error, obstacles) = *why;
-                    if obstacles.are_used || self.resources.registry(self.r).is_used() {
+                    // Those who were there may have gone meanwhile; only an attempt made alone says that there is no room.
+                    if obstacles.are_used || !alone && self.resources.registry(self.r).is_used() {
                         if !turn.wait() {
                             return Err(self.refusal(error, obstacles));
                         }
+                        alone = false;
                     } else if alone {
                         return Err(self.refusal(error, obstacles));
                     } else {
@@ -138,9 +140,11 @@ impl<'a> Reserve<'a, '_> {
         let mut held: SmallVec<[Arc<Block>; INLINE]> = SmallVec::new();
         let mut new: SmallVec<[&Node; INLINE]> = SmallVec::new();
         for (node, role) in self.in_order(alone) {
-            match self.place(node, role, alone, &mut obstacles) {
+            match self.place(node, role, alone, held.len(), &mut obstacles) {
                 Ok((block, is_new)) => {
-                    held.push(block);
+                    if !held.iter().any(|other| Arc::ptr_eq(other, &block)) {
+                        held.push(block);
+                    }
                     if is_new {
                         new.push(node);
                     }
@@ -177,20 +181,31 @@ impl<'a> Reserve<'a, '_> {
         order
     }
 
-    /// A block that covers the operand, which may have to be made, and whether it was.
+    /// A block that covers the operand, which may have to be made, and whether it was. The call holds so many already.
     fn place(
         &self,
         node: &Node,
         role: Role,
         alone: bool,
+        held: usize,
         obstacles: &mut Obstacles,
     ) -> Result<(Arc<Block>, bool), NoPlace> {
+        let registry = self.resources.registry(self.r);
         let mut may_be_whole = !alone;
         loop {
+            let then = registry.census();
             match self.try_place(node, role, may_be_whole) {
                 Err(NoPlace::NoRoom(error)) => {
                     if self.resources.is_lost(self.r) {
                         return Err(NoPlace::Failed(self.resources.gone(self.r)));
+                    }
+                    // Nobody has to go for what is in vain.
+                    if let Some(never) = self.never(&error) {
+                        return Err(NoPlace::Failed(never));
+                    }
+                    if alone {
+                        obstacles.are_used |= !registry.only_one_since(&then, held + obstacles.failures);
+                        return Err(NoPlace::NoRoom(error));
                     }
                     if !self.evict_one(missing(&error), obstacles) {
                         return Err(NoPlace::NoRoom(error));
@@ -302,21 +317,23 @@ impl<'a> Reserve<'a, '_> {
         obstacles.evict_one_of(candidates, self.r, missing)
     }
 
-    /// There is no room, and waiting would not help.
+    /// The error, where the operands do not fit into the empty memory either.
+    #[cold]
+    fn never(&self, error: &DeviceError) -> Option<Error> {
+        let nodes = || self.operands.iter().map(|(node, _)| *node);
+        can_never_hold(self.resources, self.r, None, nodes()).or_else(|| match error.kind {
+            DeviceErrorKind::NeverFits { wanted, .. } => {
+                Some(never_fits(self.resources, self.r, None, wanted, nodes()))
+            }
+            _ => None,
+        })
+    }
+
+    /// There is no room, and waiting does not help.
     #[cold]
     fn refusal(&self, error: DeviceError, obstacles: Obstacles) -> Error {
-        let nodes = || self.operands.iter().map(|(node, _)| *node);
-        if let Some(never) = can_never_hold(self.resources, self.r, None, nodes()) {
-            return never;
-        }
-        match (obstacles.failure, &error.kind) {
-            // There would be room, had the copy not failed.
-            (Some(failure), _) => failure,
-            (None, DeviceErrorKind::NeverFits { wanted, .. }) => {
-                never_fits(self.resources, self.r, None, *wanted, nodes())
-            }
-            (None, _) => self.failure(error),
-        }
+        // There would be room, had the copy not failed.
+        obstacles.failure.unwrap_or_else(|| self.failure(error))
     }
 
     fn failure(&self, error: DeviceError) -> Error {

@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::order::Order;
 use crate::trace::Tally;
 use parking_lot::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Acquire, Ordering::Release};
 use std::sync::{Arc, OnceLock};
 
 /// One resource: its device, and who has how much of its memory.
@@ -128,8 +128,9 @@ impl Resources {
     pub(super) fn allocate(self: &Arc<Self>, r: ResourceId, bytes: usize) -> Result<Arc<Block>, DeviceError> {
         self.release_unfreed();
         let bytes = bytes as u64;
-        let address = self.device(r).allocate(bytes)?;
-        self.registry(r).live.fetch_add(1, Relaxed);
+        let registry = self.registry(r);
+        registry.begin();
+        let address = self.device(r).allocate(bytes).inspect_err(|_| registry.ended())?;
         let last_use = AtomicU64::new(0);
         Ok(Arc::new(Block { resources: self.clone(), resource: r, address, bytes, last_use }))
     }
@@ -166,6 +167,6 @@ impl Block {
 impl Drop for Block {
     fn drop(&mut self) {
         self.resources.release(self.resource, self.address);
-        self.resources.registry(self.resource).live.fetch_sub(1, Relaxed);
+        self.resources.registry(self.resource).ended();
     }
 }
