@@ -39,6 +39,7 @@
 
 mod address;
 mod atomic;
+pub mod check;
 mod fault;
 mod indices;
 mod kernel;

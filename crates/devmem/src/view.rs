@@ -244,6 +244,19 @@ impl<'a, O: Observer> View<'a, O> {
         result.map(drop)
     }
 
+    /// Says that bytes hold nothing of use until they are stored to, as those of a buffer allocated with
+    /// [`Init::Poison`]. Nothing is changed; a checker will report who reads them.
+    ///
+    /// # Errors
+    /// The [`Fault`] of a store.
+    pub fn undefine(&self, address: Address, size: u64) -> Result<(), Fault> {
+        let length = usize::try_from(size).unwrap_or(usize::MAX);
+        let result = self.refuse_change(address, length);
+        let result = result.and_then(|()| self.memory.locate(address, size, Access::Write));
+        self.observer.undefined(self.at(), &self.event(address, length, result.as_ref().copied()));
+        result.map(drop)
+    }
+
     /// A new buffer, as [`Memory::allocate`].
     ///
     /// # Errors

@@ -157,15 +157,22 @@ fn constant_memory_is_a_view_of_global() {
 }
 
 #[test]
-fn names_stay_until_the_slot_is_used_again() {
+fn a_name_stays_while_its_slot_has_the_next_buffer() {
     let memory = global();
     let buffer = memory.allocate_named("first", 8, Flags::READ_WRITE, Init::Zeroed).unwrap();
     memory.deallocate(buffer).unwrap();
     assert_eq!(memory.name_of(buffer).as_deref(), Some("first"));
-    let next = memory.allocate(8, Flags::READ_WRITE, Init::Zeroed).unwrap();
-    assert_eq!((memory.name_of(buffer), memory.name_of(next)), (None, None));
-    memory.set_name(next, "second");
-    assert_eq!((memory.name_of(buffer), memory.name_of(next).as_deref()), (None, Some("second")));
+    let next = memory.allocate_named("second", 8, Flags::READ_WRITE, Init::Zeroed).unwrap();
+    assert_eq!((memory.name_of(buffer).as_deref(), memory.name_of(next).as_deref()), (Some("first"), Some("second")));
+    memory.deallocate(next).unwrap();
+    let last = memory.allocate(8, Flags::READ_WRITE, Init::Zeroed).unwrap();
+    let names = [buffer, next, last].map(|buffer| memory.name_of(buffer));
+    assert_eq!(names.each_ref().map(Option::as_deref), [None, Some("second"), None]);
+    memory.set_name(last, "third");
+    assert_eq!(memory.name_of(last).as_deref(), Some("third"));
+    memory.deallocate(last).unwrap();
+    memory.set_name(last, "fourth");
+    assert_eq!(memory.name_of(last).as_deref(), Some("third"));
 }
 
 #[test]

@@ -105,6 +105,11 @@ impl<O: Observer> Device<O> {
         &self.observer
     }
 
+    /// What the observer keeps with the global memory.
+    pub fn kept(&self) -> &O::OfMemory {
+        &self.kept
+    }
+
     /// The global memory. What is done to it directly is not observed.
     pub fn memory(&self) -> &Memory {
         &self.global

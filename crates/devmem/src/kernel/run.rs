@@ -53,7 +53,8 @@ where
     let groups = launch.range.groups();
     let workers = device.workers.min(usize::try_from(groups).unwrap_or(usize::MAX)).max(1);
     let number = device.launches.fetch_add(1, Relaxed);
-    let identity = Kernel { name: launch.name.clone(), range: launch.range, launch: number, workers };
+    let (name, range, global_layout) = (launch.name.clone(), launch.range, device.global.layout());
+    let identity = Kernel { name, range, launch: number, workers, global_layout };
     let kept = device.observer.kernel_begin(&identity);
     let next = AtomicU64::new(0);
     let batch = (groups / (workers as u64 * TURNS)).max(1);

@@ -9,6 +9,7 @@ use std::panic::Location;
 use std::sync::Arc;
 
 use super::range::NdRange;
+use crate::AddressLayout;
 
 /// One run of a kernel.
 #[derive(Debug)]
@@ -17,6 +18,7 @@ pub struct Kernel {
     pub(crate) range: NdRange,
     pub(crate) launch: u64,
     pub(crate) workers: usize,
+    pub(crate) global_layout: AddressLayout,
 }
 
 impl Kernel {
@@ -38,6 +40,11 @@ impl Kernel {
     /// How many threads work on its groups.
     pub fn workers(&self) -> usize {
         self.workers
+    }
+
+    /// How addresses of the device's global memory are made.
+    pub fn global_layout(&self) -> AddressLayout {
+        self.global_layout
     }
 
     /// The work-item with this number.

@@ -245,6 +245,18 @@ impl Memory {
         }
     }
 
+    /// Where the bytes are in the buffer that they belong to, if they may be accessed so.
+    pub(crate) fn locate(&self, address: Address, size: u64, access: Access) -> Result<Address, Fault> {
+        self.with_root::<0, _>(Range::bytes(address, size, access), |_, root| root)
+    }
+
+    /// Where the byte at `address` is in the buffer that it belongs to; `None` when there is no live buffer.
+    pub(crate) fn root_of(&self, address: Address) -> Option<Address> {
+        let pinned = self.table.pin::<0>(address)?;
+        let offset = address.raw().checked_sub(pinned.block().base())?;
+        (offset < self.layout.greatest_buffer()).then(|| Address::from_raw(pinned.block().root().wrapping_add(offset)))
+    }
+
     /// Does something with the bytes of a range, once it is checked; `WORD` says which of the thread's two
     /// announcements to use.
     #[inline(always)]

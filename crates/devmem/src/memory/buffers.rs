@@ -166,8 +166,7 @@ impl Memory {
             return Err(out_of_memory);
         };
         if slot.is_noted() {
-            self.names.forget(index);
-            slot.set_noted(false);
+            slot.set_noted(self.names.begin_next(index));
         }
         let address = self.layout.base(index.into(), slot.count_use() - 1);
         let flags = if self.space == AddressSpace::Constant { Flags::READ_ONLY } else { flags };

@@ -9,10 +9,10 @@ impl Observer for () {
     type OfMemory = ();
     type OfLaunch = ();
 
-    #[inline(always)]
+    #[inline]
     fn attach(&self, _: &Memory) {}
 
-    #[inline(always)]
+    #[inline]
     fn kernel_begin(&self, _: &Kernel) {}
 }
 
@@ -22,6 +22,7 @@ macro_rules! each_hook {
         $with_at!(allocated(buffer: &Allocated<'_>));
         $with_at!(deallocated(who: Who<'_>, memory: &Memory, address: Address));
         $with_at!(refused(who: Who<'_>, memory: &Memory, fault: &Fault));
+        $with_at!(undefined(event: &Event<'_>));
         $with_at!(load(event: &Event<'_>));
         $with_at!(store(event: &Event<'_>, stored: Stored<'_>));
         $with_at!(atomic(event: &Event<'_>, atomic: Atomic));
@@ -39,7 +40,7 @@ macro_rules! each_hook {
 /// A hook that gets what both keep with the memory.
 macro_rules! both_at {
     ($name:ident($($argument:ident: $type:ty),*)) => {
-        #[inline(always)]
+        #[inline]
         fn $name(&self, at: At<'_, Self>, $($argument: $type),*) {
             self.0.$name(at.first(), $($argument),*);
             self.1.$name(at.second(), $($argument),*);
@@ -50,7 +51,7 @@ macro_rules! both_at {
 /// A hook that gets what both keep with the launch.
 macro_rules! both_launch {
     ($name:ident($($argument:ident: $type:ty),*)) => {
-        #[inline(always)]
+        #[inline]
         fn $name(&self, launch: &Self::OfLaunch, $($argument: $type),*) {
             self.0.$name(&launch.0, $($argument),*);
             self.1.$name(&launch.1, $($argument),*);
@@ -60,7 +61,7 @@ macro_rules! both_launch {
 
 macro_rules! maybe_at {
     ($name:ident($($argument:ident: $type:ty),*)) => {
-        #[inline(always)]
+        #[inline]
         fn $name(&self, at: At<'_, Self>, $($argument: $type),*) {
             if let (Some(observer), Some(at)) = (self, at.inner()) {
                 observer.$name(at, $($argument),*);
@@ -71,7 +72,7 @@ macro_rules! maybe_at {
 
 macro_rules! maybe_launch {
     ($name:ident($($argument:ident: $type:ty),*)) => {
-        #[inline(always)]
+        #[inline]
         fn $name(&self, launch: &Self::OfLaunch, $($argument: $type),*) {
             if let (Some(observer), Some(launch)) = (self, launch) {
                 observer.$name(launch, $($argument),*);
@@ -108,12 +109,12 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
 }
 
 impl<'a, A: Observer, B: Observer> At<'a, (A, B)> {
-    #[inline(always)]
+    #[inline]
     fn first(self) -> At<'a, A> {
         At { memory: &self.memory.0, launch: self.launch.map(|launch| &launch.0) }
     }
 
-    #[inline(always)]
+    #[inline]
     fn second(self) -> At<'a, B> {
         At { memory: &self.memory.1, launch: self.launch.map(|launch| &launch.1) }
     }
@@ -150,7 +151,7 @@ impl<O: Observer> Observer for Option<O> {
 }
 
 impl<'a, O: Observer> At<'a, Option<O>> {
-    #[inline(always)]
+    #[inline]
     fn inner(self) -> Option<At<'a, O>> {
         Some(At { memory: self.memory.as_ref()?, launch: self.launch.and_then(Option::as_ref) })
     }

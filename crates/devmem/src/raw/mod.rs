@@ -46,5 +46,6 @@ pub(crate) mod futures;
 pub(crate) mod hazard;
 pub(crate) mod host;
 pub(crate) mod pool;
+pub(crate) mod shadow;
 pub(crate) mod table;
 pub(crate) mod words;

@@ -1,0 +1,352 @@
+//! Data races of kernels.
+//!
+//! Owns [`Races`]. For every 32-bit word of global memory that a kernel touches there is a [`cell`] for the time of the
+//! launch, for every word of local memory one for that of its worker; cells lie in pages of 1 KiB of memory. A use of
+//! part of a word splits it: byte 0 keeps the cell, and the other three get cells in a second page. So a byte costs 2
+//! bytes, or 8 where words are used in parts.
+//!
+//! Cells of global memory are changed by several threads, by compare-and-exchange where a launch has more than one.
+
+mod cell;
+
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use std::sync::atomic::{AtomicU64, AtomicUsize};
+
+use parking_lot::Mutex;
+
+use self::cell::{Cell, Conflict, Known, MOST_EPOCHS, MOST_ITEMS, Use, User};
+use super::finding::{Actor, Finding, Findings, Other, Problem};
+use super::memcheck::event_place;
+use crate::kernel::{Group, Kernel, Who, WorkItem};
+use crate::observe::{At, Atomic, Event, Observer, Stored};
+use crate::raw::shadow::Shadow;
+use crate::{Access, Address, AddressLayout, AddressSpace, Memory};
+
+const WORD: u64 = 4;
+
+/// Words in a page.
+const WORDS: usize = 256;
+/// Their bytes, but for the first of each word.
+const BYTES: usize = 3 * WORDS;
+
+/// Finds data races: uses of the same bytes by two work-items, at least one of which changes them, not both by atomic
+/// operations, with no barrier in between (which there never is between items of different groups).
+///
+/// What is right under every schedule is silent; what is a race under some is found under any: the checker looks at the order
+/// that barriers make, not at that of the threads. Each word is reported once a launch. Atomic operations and fences
+/// order nothing.
+///
+/// Cost: 2 host bytes for each byte of memory that a kernel touches, 8 where it touches single bytes; 4 to 15 ns a use.
+///
+/// ```
+/// use rimms_devmem::check::{Findings, Problem, Races};
+/// use rimms_devmem::{Access, Device, Flags, Init, Launch, NdRange};
+///
+/// let findings = Findings::default();
+/// let device = Device::with_observer(Races::new(&findings));
+/// let buffer = device.host().allocate(64, Flags::READ_WRITE, Init::Zeroed)?;
+/// let neighbours = |barrier: bool| {
+///     device.run(&Launch::new("neighbours", NdRange::linear(8, 8)?), async move |item| {
+///         let (global, me) = (item.global(), item.global_id(0));
+///         global.store_value(global.element::<u32>(buffer, me), 1u32)?;
+///         if barrier {
+///             item.barrier().await;
+///         }
+///         global.load_value::<u32>(global.element::<u32>(buffer, (me + 1) % 8)).map(drop)
+///     })?;
+///     Ok::<_, Box<dyn std::error::Error>>(())
+/// };
+/// neighbours(true)?;
+/// assert_eq!(findings.count(), 0);
+/// neighbours(false)?;
+/// assert!(matches!(findings.take()[0].problem, Problem::Race { access: Access::Read, same_group: true, .. }));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Races {
+    findings: Findings,
+    ignore_same_value: bool,
+    /// Of any launch that has ended.
+    most_bytes: AtomicUsize,
+}
+
+/// The cells of a memory.
+pub struct Cells {
+    words: Shadow<WORDS>,
+    bytes: Shadow<BYTES>,
+    splitting: Mutex<()>,
+    layout: AddressLayout,
+}
+
+impl std::fmt::Debug for Cells {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Cells({} bytes)", self.bytes())
+    }
+}
+
+/// What is kept with a launch.
+#[derive(Debug)]
+pub struct OfLaunch {
+    global: Cells,
+    /// Whether one thread alone runs it.
+    single: bool,
+    checked: bool,
+}
+
+/// A use and the words it is checked against.
+struct Check<'a> {
+    cells: &'a Cells,
+    single: bool,
+    user: User,
+    /// A store of what was there already.
+    same_value: bool,
+}
+
+impl Cells {
+    fn new(layout: AddressLayout) -> Self {
+        let greatest = layout.greatest_index();
+        Cells { words: Shadow::new(greatest), bytes: Shadow::new(greatest), splitting: Mutex::default(), layout }
+    }
+
+    /// Host bytes that the cells take.
+    pub fn bytes(&self) -> usize {
+        self.words.bytes() + self.bytes.bytes()
+    }
+
+    #[cold]
+    fn begin(&self, memory: &Memory, index: u64, tag: u64, root: Address) {
+        let base = Address::from_raw(self.layout.base_of(root.raw()));
+        let size = memory.size_of(base).unwrap_or(0);
+        let _one_at_a_time = self.splitting.lock();
+        if !self.words.is_of(index, tag) || self.is_beyond(index, size) {
+            let pages = usize::try_from(size.div_ceil(WORD * WORDS as u64)).unwrap_or(usize::MAX);
+            self.bytes.begin(index, tag, pages, 0);
+            self.words.begin(index, tag, pages, 0);
+        }
+    }
+}
+
+impl Check<'_> {
+    /// Uses a range of bytes; the first byte that races, and with whom.
+    #[inline]
+    fn range(&self, index: u64, from: u64, size: u64) -> Option<(u64, Conflict)> {
+        let end = from.saturating_add(size);
+        let mut at = from;
+        let mut found = None;
+        while at < end {
+            let word = at / WORD;
+            let bytes = (WORD - at % WORD).min(end - at);
+            let conflict =
+                if bytes == WORD { self.word(index, word) } else { self.part(index, word, at % WORD, bytes) };
+            if let Some(conflict) = conflict
+                && found.is_none()
+            {
+                found = Some((at - from, conflict));
+            }
+            at += bytes;
+        }
+        found
+    }
+
+    #[inline]
+    fn word(&self, index: u64, word: u64) -> Option<Conflict> {
+        let page = self.cells.words.touch(index, word as usize / WORDS)?;
+        match self.use_cell(&page[word as usize % WORDS], false) {
+            Ok(conflict) => conflict,
+            Err(Split) => self.part(index, word, 0, WORD),
+        }
+    }
+
+    /// Uses some bytes of a word, each by itself.
+    #[inline(never)]
+    fn part(&self, index: u64, word: u64, from: u64, count: u64) -> Option<Conflict> {
+        let (page, at) = (word as usize / WORDS, word as usize % WORDS);
+        let first = &self.cells.words.touch(index, page)?[at];
+        let rest = &self.cells.bytes.touch(index, page)?[3 * at..3 * at + 3];
+        if !Cell(first.load(Acquire)).is_split() {
+            let _one_at_a_time = self.cells.splitting.lock();
+            let mut before = first.load(Acquire);
+            while !Cell(before).is_split() {
+                rest.iter().for_each(|byte| byte.store(before, Relaxed));
+                match first.compare_exchange(before, Cell(before).split().0, AcqRel, Acquire) {
+                    Ok(_) => break,
+                    Err(found) => before = found,
+                }
+            }
+        }
+        let mut found = None;
+        for byte in from..from + count {
+            let cell = if byte == 0 { first } else { &rest[byte as usize - 1] };
+            let conflict = self.use_cell(cell, true).unwrap_or(None);
+            found = found.or(conflict);
+        }
+        found
+    }
+
+    /// Uses a cell; `Err` if it is split and that was not expected.
+    #[inline]
+    fn use_cell(&self, at: &AtomicU64, split: bool) -> Result<Option<Conflict>, Split> {
+        let mut before = Cell(at.load(Acquire));
+        loop {
+            if before.is_split() && !split {
+                return Err(Split);
+            }
+            let (after, conflict) = before.after(&self.user);
+            // Who writes what was there is no party to a race of writes.
+            if self.same_value && conflict.is_some_and(|conflict| conflict.uses & !(Use::Write as u64) == 0) {
+                return Ok(None);
+            }
+            if after == before {
+                return Ok(conflict);
+            }
+            if self.single {
+                at.store(after.0, Relaxed);
+                return Ok(conflict);
+            }
+            match at.compare_exchange_weak(before.0, after.0, AcqRel, Acquire) {
+                Ok(_) => return Ok(conflict),
+                Err(found) => before = Cell(found),
+            }
+        }
+    }
+}
+
+/// The bytes of a word have cells of their own.
+struct Split;
+
+impl Races {
+    /// A checker that writes into this list.
+    pub fn new(findings: &Findings) -> Self {
+        Races { findings: findings.clone(), ignore_same_value: false, most_bytes: AtomicUsize::new(0) }
+    }
+
+    /// The same, but items that write what is there already do not race with those that wrote it.
+    pub fn ignoring_same_value_writes(findings: &Findings) -> Self {
+        Races { ignore_same_value: true, ..Self::new(findings) }
+    }
+
+    /// The most host bytes that the cells of global memory have taken, of all launches that have ended.
+    pub fn most_bytes(&self) -> usize {
+        self.most_bytes.load(Relaxed)
+    }
+
+    // Too long to be copied to every place where a kernel uses memory.
+    #[inline(never)]
+    fn check(&self, at: At<'_, Self>, event: &Event<'_>, kind: Use, same_value: bool) {
+        let (Ok(root), Who::Item(item), Some(launch)) = (event.outcome, event.who, at.launch) else { return };
+        if event.size == 0 || !launch.checked || item.group().epoch() >= MOST_EPOCHS {
+            return;
+        }
+        let (cells, alone, single) = match (event.memory.space(), at.memory) {
+            (AddressSpace::Private, _) => return,
+            (AddressSpace::Local, Some(local)) => (local, true, true),
+            _ => (&launch.global, false, launch.single),
+        };
+        let parts = cells.layout.decode(root);
+        // In local memory a buffer of the next group has the cells of the last one's: they are told apart by the group.
+        let tag = if alone { u64::MAX } else { cells.layout.base_of(root.raw()) };
+        if !cells.words.is_of(parts.index, tag) || alone && cells.is_beyond(parts.index, parts.offset + event.size) {
+            cells.begin(event.memory, parts.index, tag, root);
+        }
+        let group = item.group();
+        let group_items = u64::from(group.kernel().range().group_items());
+        let first = group.number() * group_items;
+        let number = first + u64::from(item.local_number());
+        let user = User { item: number, group: first, group_items, epoch: group.epoch(), kind, alone };
+        let check = Check { cells, single, user, same_value: same_value && self.ignore_same_value };
+        if let Some((first, conflict)) = check.range(parts.index, parts.offset, event.size) {
+            self.tell(event, item, kind, first, conflict);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn tell(&self, event: &Event<'_>, item: WorkItem<'_>, kind: Use, first: u64, conflict: Conflict) {
+        let atomics = Use::Atomic32 as u64 | Use::Atomic64 as u64;
+        let kernel = item.group().kernel();
+        let other = match conflict.who {
+            Known::Item(number) => Other::Item(kernel.party(number)),
+            Known::GroupOf(number) => Other::OfGroup(kernel.party(number).group),
+            Known::Other => Other::OfOtherGroups,
+        };
+        let has = |kinds: u64| conflict.uses & kinds != 0;
+        let is_atomic = kind as u64 & atomics != 0;
+        let access = match kind {
+            Use::Read => Access::Read,
+            Use::Write => Access::Write,
+            Use::Atomic32 | Use::Atomic64 => Access::Atomic,
+        };
+        let problem = if is_atomic && conflict.uses & !atomics == 0 {
+            Problem::MixedAtomics { first, other }
+        } else {
+            let access = match () {
+                () if has(Use::Write as u64) => Access::Write,
+                () if has(atomics) => Access::Atomic,
+                () => Access::Read,
+            };
+            Problem::Race { first, access, other, same_group: conflict.same_group }
+        };
+        let place = event_place(event, access);
+        self.findings.add(Finding::of_use(problem, event.who, event.memory, Some(place)));
+    }
+}
+
+impl Cells {
+    /// Whether the buffer has become longer than the one that the cells were made for.
+    #[inline]
+    fn is_beyond(&self, index: u64, end: u64) -> bool {
+        self.words.pages(index) < end.div_ceil(WORD * WORDS as u64) as usize
+    }
+}
+
+impl Observer for Races {
+    /// The cells of a local memory.
+    type OfMemory = Option<Cells>;
+    type OfLaunch = OfLaunch;
+
+    const COMPARES_STORES: bool = true;
+
+    fn attach(&self, memory: &Memory) -> Option<Cells> {
+        (memory.space() == AddressSpace::Local).then(|| Cells::new(memory.layout()))
+    }
+
+    fn kernel_begin(&self, kernel: &Kernel) -> OfLaunch {
+        let checked = kernel.range().items() <= MOST_ITEMS;
+        let launch = OfLaunch { global: Cells::new(kernel.global_layout()), single: kernel.workers() == 1, checked };
+        if !checked {
+            self.tell_unchecked(kernel.party(0));
+        }
+        launch
+    }
+
+    fn kernel_end(&self, _: &Kernel, launch: OfLaunch) {
+        self.most_bytes.fetch_max(launch.global.bytes(), Relaxed);
+    }
+
+    #[inline]
+    fn load(&self, at: At<'_, Self>, event: &Event<'_>) {
+        self.check(at, event, Use::Read, false);
+    }
+
+    #[inline]
+    fn store(&self, at: At<'_, Self>, event: &Event<'_>, stored: Stored<'_>) {
+        self.check(at, event, Use::Write, !stored.changes);
+    }
+
+    #[inline]
+    fn atomic(&self, at: At<'_, Self>, event: &Event<'_>, _: Atomic) {
+        self.check(at, event, if event.size == 8 { Use::Atomic64 } else { Use::Atomic32 }, false);
+    }
+
+    fn barrier(&self, _: &OfLaunch, group: &Group<'_>) {
+        if group.epoch() == MOST_EPOCHS {
+            self.tell_unchecked(group.kernel().party(group.number()));
+        }
+    }
+}
+
+impl Races {
+    fn tell_unchecked(&self, who: crate::kernel::Party) {
+        self.findings.add(Finding { problem: Problem::Unchecked, who: Actor::Item(who), place: None, name: None });
+    }
+}
