@@ -39,6 +39,7 @@ pub mod op;
 mod order;
 pub mod runtime;
 pub mod sched;
+mod sync;
 pub mod trace;
 
 pub use coherence::{MAX_RESOURCES, MemoryMode, ResourceId, ResourceSet, State};

@@ -12,10 +12,12 @@
 //!
 //! Who acts on it: `memory` makes the transfers, in the order asked, and stores the new state.
 
+mod cell;
 mod mode;
 mod state;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use cell::StateCell;
 pub use mode::{Event, MemoryMode, Step, Transfer, Uninitialised};
 pub use state::{MAX_RESOURCES, ResourceId, ResourceSet, State};

@@ -96,7 +96,7 @@ impl Node {
         let has_others = |leaf: &Node| !leaf.state().valid().without(ResourceId::HOST).is_empty();
         if role.writes() && r.is_host() && self.any_leaf(has_others) {
             let mut locked = datum.lock();
-            locked.wait_for(ResourceSet::only(r), self.region());
+            locked.wait_for(ResourceSet::only(r), self.region())?;
             place.hold = Hold::Claim(locked.claim(ResourceSet::only(r), *self.region()));
         }
         Ok(place)
@@ -127,7 +127,7 @@ impl Node {
         let mut locked = datum.lock();
         let mut targets = ResourceSet::only(r);
         let plan = loop {
-            locked.wait_for(targets, self.region());
+            locked.wait_for(targets, self.region())?;
             if let Hold::Block(_) = place.hold {
                 // A reader of more than this view may have gathered it in a block of its own meanwhile.
                 let found = locked.get().locate(r, self.region());
@@ -208,7 +208,7 @@ impl Node {
         self.set_all(State::UNINITIALISED);
         let to = Place { resource: ResourceId::HOST, span: datum.host_span(self.region()) };
         let mut locked = datum.lock();
-        locked.wait_for(ResourceSet::only(ResourceId::HOST), self.region());
+        locked.wait_for(ResourceSet::only(ResourceId::HOST), self.region())?;
         // The call that has written it still holds its block.
         let (from, _) = place_on(locked.get(), from, self)?;
         let _claim = locked.claim(ResourceSet::only(ResourceId::HOST), *self.region());

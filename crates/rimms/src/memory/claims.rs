@@ -17,6 +17,7 @@
 use super::datum::{Datum, Locked};
 use super::node::Region;
 use crate::coherence::{ResourceId, ResourceSet};
+use crate::error::Result;
 use smallvec::SmallVec;
 
 struct Claimed {
@@ -35,7 +36,13 @@ pub(super) struct Claims {
 impl Claims {
     /// Does no claim stand in the way of this one?
     pub(super) fn allow(&self, targets: ResourceSet, region: &Region) -> bool {
-        !self.standing.iter().any(|c| !c.targets.and(targets).is_empty() && c.region.overlaps(region))
+        self.in_the_way(targets, region).is_none()
+    }
+
+    /// The resources of a claim that does.
+    fn in_the_way(&self, targets: ResourceSet, region: &Region) -> Option<ResourceSet> {
+        let overlaps = |c: &&Claimed| !c.targets.and(targets).is_empty() && c.region.overlaps(region);
+        self.standing.iter().find(overlaps).map(|c| c.targets)
     }
 }
 
@@ -47,10 +54,20 @@ pub(crate) struct Claim<'a> {
 
 impl<'a> Locked<'a> {
     /// Returns once no other claim stands in the way.
-    pub(super) fn wait_for(&mut self, targets: ResourceSet, region: &Region) {
-        while self.if_any().is_some_and(|residency| !residency.claims.allow(targets, region)) {
+    ///
+    /// # Errors
+    /// [`DeviceLost`](crate::Error::DeviceLost) where one does whose device is lost: it may be stuck in a copy for ever.
+    pub(super) fn wait_for(&mut self, targets: ResourceSet, region: &Region) -> Result<()> {
+        while let Some(claimed) = self.if_any().and_then(|residency| residency.claims.in_the_way(targets, region)) {
+            let resources = &self.datum().resources;
+            if resources.is_any_lost()
+                && let Some(lost) = claimed.iter().find(|r| resources.is_lost(*r))
+            {
+                return Err(resources.gone(lost));
+            }
             self.wait();
         }
+        Ok(())
     }
 
     /// Claims what no other claim stands in the way of.

@@ -39,7 +39,8 @@ impl Resources {
             datum.root().forget_lost();
             let mut locked = datum.lock();
             let removed: Removed = locked.get().remove_all_on(self, r);
-            drop(locked);
+            // Whoever waits for a copy that may never end.
+            locked.released();
             drop(removed);
         }
     }

@@ -11,13 +11,12 @@
 #![allow(unsafe_code)]
 
 use super::Datum;
-use crate::coherence::State;
+use crate::coherence::{State, StateCell};
 use crate::device::Rows;
 use crate::error::Error;
 use crate::order::Users;
 use smallvec::SmallVec;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A part of a datum: where it starts, in bytes, and its layout.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,7 +55,7 @@ impl Region {
 pub(crate) struct Node {
     /// A leaf's state. Of a divided node nothing is valid: what is true of it is said by its leaves, and "valid"
     /// can be asked with one test for both.
-    state: AtomicU64,
+    state: StateCell,
     datum: NonNull<Datum>,
     region: Region,
     /// Of a leaf: the calls that use it. Of a divided node: where its children lie.
@@ -74,7 +73,7 @@ unsafe impl Sync for Node {}
 impl Node {
     #[inline]
     pub(super) fn new(datum: NonNull<Datum>, region: Region, state: State) -> Self {
-        Self { state: AtomicU64::new(state.to_bits()), datum, region, users: Users::nobody() }
+        Self { state: StateCell::new(state), datum, region, users: Users::nobody() }
     }
 
     #[inline]
@@ -117,12 +116,12 @@ impl Node {
     /// A leaf's state. Acquire: whoever sees a resource in the valid set sees the bytes too.
     #[inline]
     pub(crate) fn state(&self) -> State {
-        State::from_word(self.state.load(Ordering::Acquire))
+        self.state.get()
     }
 
     #[inline]
     pub(crate) fn set_state(&self, state: State) {
-        self.state.store(state.to_bits(), Ordering::Release);
+        self.state.set(state);
     }
 
     /// The leaves, in order. Not recursive: a program may nest as deep as it likes.
@@ -261,8 +260,7 @@ pub(crate) fn room_for<T>(n: usize) -> Result<Vec<T>, Error> {
 impl Node {
     /// Changes a leaf's state in one step, whoever else changes it meanwhile: to `f` of what it is, unless that is `None`.
     #[inline]
-    pub(super) fn change(&self, mut f: impl FnMut(State) -> Option<State>) {
-        let change = |word| f(State::from_word(word)).map(State::to_bits);
-        let _ = self.state.try_update(Ordering::AcqRel, Ordering::Acquire, change);
+    pub(super) fn change(&self, f: impl FnMut(State) -> Option<State>) {
+        self.state.change(f);
     }
 }

@@ -224,10 +224,10 @@ impl<'a> Reserve<'a, '_> {
         let here = ResourceSet::only(r);
         let (region, whole) = (*node.region(), *datum.root().region());
         let mut locked = datum.lock();
-        locked.wait_for(here, &region);
+        locked.wait_for(here, &region)?;
         if may_be_whole && region != whole && !locked.get().has_any(r) {
             // Somebody else who uses it first may be making the very block.
-            locked.wait_for(here, &whole);
+            locked.wait_for(here, &whole)?;
             if !locked.get().has_any(r) {
                 let claim = locked.claim(here, whole);
                 drop(locked);

@@ -22,7 +22,7 @@ impl Node {
     /// As for [`divide`](Self::divide), those apart who walk the tree under the datum's lock or a claim.
     pub(crate) unsafe fn split(&self, regions: impl ExactSizeIterator<Item = Region>) -> Result<()> {
         let mut locked = self.datum().lock();
-        locked.wait_for(self.everywhere(), self.region());
+        locked.wait_for(self.everywhere(), self.region())?;
         // SAFETY: as the caller vouches; the others hold neither lock nor claim now.
         unsafe { self.divide(regions) }
     }
@@ -63,7 +63,7 @@ impl Node {
     fn agree_on_copies(&self) -> Result<Claim<'_>> {
         let datum = self.datum();
         let mut locked = datum.lock();
-        locked.wait_for(self.everywhere(), self.region());
+        locked.wait_for(self.everywhere(), self.region())?;
         let agreement = self.agreement(locked.get())?;
         let here = datum.host_span(self.region());
         let plan = match agreement {

@@ -3,7 +3,7 @@
 //! The one takes all that is there at once. While there is nothing it looks for
 //! a bounded time, then says that it sleeps and parks; whoever puts something in wakes it then.
 
-use super::sync::{AtomicU64, Condvar, Mutex, Ordering, SPINS, YIELDS, spin_loop, yield_now};
+use crate::sync::{AtomicU64, Condvar, Mutex, Ordering, SPINS, YIELDS, spin_loop, yield_now};
 use Ordering::{Acquire, Relaxed, Release};
 
 pub(crate) struct Inbox<T> {

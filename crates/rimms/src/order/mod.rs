@@ -19,7 +19,6 @@ mod failures;
 mod inbox;
 mod kernel;
 mod signal;
-mod sync;
 mod ticket;
 mod timeline;
 mod users;

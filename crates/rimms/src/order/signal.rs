@@ -1,6 +1,6 @@
 //! A place to park until something has become true.
 
-use super::sync::{Condvar, Mutex};
+use crate::sync::{Condvar, Mutex};
 
 #[derive(Default)]
 pub(super) struct Signal {

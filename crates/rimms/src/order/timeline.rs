@@ -6,7 +6,7 @@
 
 use super::Ticket;
 use super::signal::Signal;
-use super::sync::{AtomicU32, AtomicU64, Ordering, SPINS, YIELDS, fence, spin_loop, yield_now};
+use crate::sync::{AtomicU32, AtomicU64, Ordering, SPINS, YIELDS, fence, spin_loop, yield_now};
 use Ordering::{Acquire, Relaxed, Release, SeqCst};
 
 /// One queue. Padded, so that two queues never share a cache line.

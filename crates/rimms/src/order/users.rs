@@ -13,7 +13,7 @@
 //! readers of two queues are under way at once, and go with the next writer.
 #![allow(unsafe_code)]
 
-use super::sync::{AtomicU64, Ordering};
+use crate::sync::{AtomicU64, Ordering};
 use super::{Ticket, Timelines};
 use Ordering::{AcqRel, Acquire, Relaxed, Release};
 

@@ -1,12 +1,17 @@
 //! The lock-free parts under every interleaving that loom finds.
 //!
-//! The files of `order` are compiled here a second time, with loom's primitives in place of the real ones.
+//! The files of `order` and the state word are compiled here a second time, with loom's primitives in place of the
+//! real ones.
 #![allow(clippy::unwrap_used, unsafe_code, dead_code, missing_docs, unreachable_pub)]
 
+#[path = "../../src/coherence/cell.rs"]
+mod cell;
 #[path = "../../src/order/inbox.rs"]
 mod inbox;
 #[path = "../../src/order/signal.rs"]
 mod signal;
+#[path = "../../src/coherence/state.rs"]
+mod state;
 mod sync;
 #[path = "../../src/order/ticket.rs"]
 mod ticket;
@@ -15,10 +20,12 @@ mod timeline;
 #[path = "../../src/order/users.rs"]
 mod users;
 
+use cell::StateCell;
 use inbox::Inbox;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use loom::thread;
+use state::{ResourceId, ResourceSet, State};
 use ticket::Ticket;
 use timeline::Timelines;
 use users::Users;
@@ -171,5 +178,47 @@ fn a_writer_that_one_reader_found_done_is_done_for_the_other() {
         look(&shared);
         worker.join().unwrap();
         reader.join().unwrap();
+    });
+}
+
+/// Two readers have got their copies while a third gives up the device's: none of the three is forgotten.
+#[test]
+fn states_published_at_once_lose_nothing() {
+    model(|| {
+        let [host, a, b] = [0, 1, 2].map(|i| ResourceId::new(i).unwrap());
+        let cell = Arc::new(StateCell::new(State::owned(a)));
+        let reader = |r| {
+            let cell = cell.clone();
+            thread::spawn(move || cell.change(|state| Some(state.shared_with(r))))
+        };
+        let readers = [reader(host), reader(b)];
+        let mut given_up = false;
+        cell.change(|state| {
+            let left = state.lost_by(a);
+            given_up = left != State::UNINITIALISED;
+            given_up.then_some(left)
+        });
+        readers.into_iter().for_each(|t| t.join().unwrap());
+        let (state, both) = (cell.get(), ResourceSet::only(host).with(b));
+        assert_eq!(state.valid(), if given_up { both } else { both.with(a) });
+        assert!(state.valid().contains(state.last().unwrap()));
+    });
+}
+
+/// Whoever finds a resource in the valid set finds the bytes there.
+#[test]
+fn a_valid_bit_is_seen_after_the_bytes() {
+    model(|| {
+        let host = ResourceId::HOST;
+        let shared = Arc::new((StateCell::new(State::UNINITIALISED), AtomicUsize::new(0)));
+        let theirs = shared.clone();
+        let writer = thread::spawn(move || {
+            theirs.1.store(7, Relaxed);
+            theirs.0.set(State::owned(host));
+        });
+        if shared.0.get().is_valid_on(host) {
+            assert_eq!(shared.1.load(Relaxed), 7);
+        }
+        writer.join().unwrap();
     });
 }

@@ -11,7 +11,7 @@ const N: usize = 64;
 const BYTES: u64 = N as u64 * 4;
 
 fn runtime(device: Arc<dyn rimms::device::Device>, mode: MemoryMode) -> Runtime {
-    Runtime::builder().cpus(0).shared_device(device).memory_mode(mode).build().unwrap()
+    Runtime::builder().cpus(0).shared_device(device).memory_mode(mode).build().unwrap().blocking()
 }
 
 fn sim(blocks: u64) -> Sim {
@@ -92,8 +92,8 @@ fn whatever_fails_once_nothing_is_lost_but_what_was_being_written() {
                 let result =
                     if round == 0 { rt.fill(i as f32, &mut data[i]) } else { rt.scale_in_place(2.0, &mut data[i]) };
                 match result {
-                    Ok(()) if round == 0 => values[i] = Some(i as f32),
-                    Ok(()) => values[i] = values[i].map(|v| v * 2.0),
+                    Ok(_) if round == 0 => values[i] = Some(i as f32),
+                    Ok(_) => values[i] = values[i].map(|v| v * 2.0),
                     Err(e) => {
                         // What a failed call was to write may be gone; nothing else.
                         if data[i].valid().is_empty() {

@@ -16,7 +16,7 @@ fn fragments_of_one_datum_go_to_two_devices_at_the_same_time() {
         meeting: Some(meeting.clone()),
         ..Told::new(Sim::acc(name, 1 << 12, Default::default()).unwrap())
     };
-    let rt = Runtime::builder().cpus(0).device(device("a0")).device(device("b0")).build().unwrap();
+    let rt = Runtime::builder().cpus(0).device(device("a0")).device(device("b0")).build().unwrap().blocking();
     let mut x = rt.alloc::<f32>(2 * N).unwrap();
     x.overwrite().unwrap().fill(1.0).unwrap();
     x.fragment(2).unwrap();
@@ -42,7 +42,8 @@ fn many_readers_on_three_devices_see_the_same_bytes() {
                 .device(acc("acc2"))
                 .memory_mode(mode)
                 .build()
-                .unwrap();
+                .unwrap()
+                .blocking();
             let inputs: Vec<HeteData<f32>> = (0..5)
                 .map(|i| {
                     let mut x = rt.alloc(N).unwrap();
@@ -78,7 +79,7 @@ fn many_readers_on_three_devices_see_the_same_bytes() {
 fn fragments_of_one_datum_are_worked_on_while_others_are_evicted() {
     for mode in MODES {
         let acc = |name| Sim::acc(name, 2 * BYTES + 64, Default::default()).unwrap();
-        let rt = Runtime::builder().cpus(2).device(acc("acc0")).device(acc("acc1")).memory_mode(mode).build().unwrap();
+        let rt = Runtime::builder().cpus(2).device(acc("acc0")).device(acc("acc1")).memory_mode(mode).build().unwrap().blocking();
         let mut x = rt.alloc::<f32>(8 * N).unwrap();
         x.overwrite().unwrap().write_with(|i| (i / N) as f32).unwrap();
         x.fragment(8).unwrap();
@@ -102,7 +103,7 @@ fn fragments_of_one_datum_are_worked_on_while_others_are_evicted() {
                                 rt.on("acc0").unwrap().scale_in_place(0.5, &mut part[1]).unwrap();
                                 part.join().unwrap();
                             }
-                            _ => rt.on("acc0").unwrap().scale_in_place(0.5, part).unwrap(),
+                            _ => drop(rt.on("acc0").unwrap().scale_in_place(0.5, part).unwrap()),
                         }
                     }
                 });
@@ -119,7 +120,7 @@ fn fragments_of_one_datum_are_worked_on_while_others_are_evicted() {
 fn readers_of_parts_and_of_the_whole_do_not_get_into_each_others_way() {
     for round in 0..30 {
         let acc = Arc::new(Sim::acc("acc0", 7 * BYTES, Default::default()).unwrap());
-        let rt = Runtime::builder().cpus(0).shared_device(acc).build().unwrap();
+        let rt = Runtime::builder().cpus(0).shared_device(acc).build().unwrap().blocking();
         let mut hog = rt.alloc::<u8>(4 * BYTES as usize).unwrap();
         rt.fill(0, &mut hog).unwrap();
         let mut x = rt.alloc::<f32>(4 * N).unwrap();

@@ -1,4 +1,5 @@
-//! The primitives that `order` is made of, in one place so that the models in `tests/loom` can put their own there.
+//! The primitives of what threads share without locks, in one place so that the models in `tests/loom` can put their own
+//! there.
 
 pub(crate) use parking_lot::{Condvar, Mutex};
 pub(crate) use std::hint::spin_loop;
