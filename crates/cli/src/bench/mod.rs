@@ -3,6 +3,7 @@
 //! | module | subject |
 //! | --- | --- |
 //! | [`subject`] | the operations that are measured, each a closure |
+//! | [`queued`] | those among them that go through a queue, or have to make room |
 //! | [`overhead`] | time, instructions and bytes of each, beside its target |
 //! | [`single_step`] | exact instruction counts, by tracing a child |
 //! | [`bytes`] | bytes of bookkeeping, from the allocator's own count |
@@ -11,6 +12,7 @@
 
 mod bytes;
 mod overhead;
+mod queued;
 mod single_step;
 mod subject;
 

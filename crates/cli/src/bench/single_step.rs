@@ -24,13 +24,9 @@ pub(super) fn instructions(subject: &Subject, times: u32) -> Option<f64> {
 /// What the child does: prepares the subject, warms it up, and runs it between two stops.
 pub(crate) fn child(id: &str, times: u32) -> Result<String, Failure> {
     let mut run = (subject::by_id(id)?.prepare)()?;
-    for _ in 0..64 {
-        run();
-    }
+    run(64);
     stop();
-    for _ in 0..times {
-        run();
-    }
+    run(times);
     stop();
     Ok(String::new())
 }

@@ -1,12 +1,25 @@
 //! What is measured. Each subject is prepared once and then run any number of times.
 
+use super::queued;
 use anyhow::{Context, Result};
-use rimms::op::UserOp;
+use rimms::op::{Call, UserOp};
 use rimms::{Complex32, HeteData, ResourceId, Runtime, arg, arg_mut, sched};
 use std::hint::black_box;
+use std::time::{Duration, Instant};
 
-/// An operation, ready to run.
-pub(super) type Prepared = Box<dyn FnMut()>;
+/// An operation, ready to run: so many times, and how long that took.
+pub(super) type Prepared = Box<dyn FnMut(u32) -> Duration>;
+
+/// An operation all of whose time counts.
+fn timed(mut run: impl FnMut() + 'static) -> Prepared {
+    Box::new(move |times| {
+        let start = Instant::now();
+        for _ in 0..times {
+            run();
+        }
+        start.elapsed()
+    })
+}
 
 /// An operation to measure.
 pub(super) struct Subject {
@@ -20,9 +33,23 @@ pub(super) struct Subject {
     pub(super) above: Option<&'static str>,
     /// Nanoseconds to reach.
     pub(super) target_ns: Option<f64>,
+    /// Or so many times what another subject takes.
+    pub(super) target_over: Option<(&'static str, f64)>,
     /// Instructions to reach.
     pub(super) target_instructions: Option<f64>,
     pub(super) prepare: fn() -> Result<Prepared>,
+}
+
+impl Subject {
+    /// Does each run wait for threads to park?
+    pub(super) fn is_slow(&self) -> bool {
+        matches!(self.id, "park" | "worker-parked")
+    }
+
+    /// Is all of it done by the thread whose instructions can be counted?
+    pub(super) fn counts_instructions(&self) -> bool {
+        !matches!(self.id, "queued-all" | "worker" | "park" | "worker-parked")
+    }
 }
 
 /// Elements of the data that are made and freed: 8 KiB.
@@ -39,6 +66,7 @@ pub(super) const SUBJECTS: &[Subject] = &[
         per_run: L1_LEAVES as u32,
         above: None,
         target_ns: None,
+        target_over: None,
         target_instructions: None,
         prepare: || walk(L1_LEAVES),
     },
@@ -48,6 +76,7 @@ pub(super) const SUBJECTS: &[Subject] = &[
         per_run: L2_LEAVES as u32,
         above: None,
         target_ns: None,
+        target_over: None,
         target_instructions: None,
         prepare: || walk(L2_LEAVES),
     },
@@ -57,6 +86,7 @@ pub(super) const SUBJECTS: &[Subject] = &[
         per_run: L1_LEAVES as u32,
         above: Some("walk-l1"),
         target_ns: None,
+        target_over: None,
         target_instructions: Some(15.0),
         prepare: || checks(L1_LEAVES),
     },
@@ -66,6 +96,7 @@ pub(super) const SUBJECTS: &[Subject] = &[
         per_run: L2_LEAVES as u32,
         above: Some("walk-l2"),
         target_ns: None,
+        target_over: None,
         target_instructions: Some(15.0),
         prepare: || checks(L2_LEAVES),
     },
@@ -75,6 +106,7 @@ pub(super) const SUBJECTS: &[Subject] = &[
         per_run: 1,
         above: None,
         target_ns: Some(60.0),
+        target_over: None,
         target_instructions: Some(450.0),
         prepare: || empty_call("round-robin"),
     },
@@ -84,8 +116,69 @@ pub(super) const SUBJECTS: &[Subject] = &[
         per_run: 1,
         above: None,
         target_ns: Some(100.0),
+        target_over: None,
         target_instructions: None,
         prepare: || empty_call("eft"),
+    },
+    Subject {
+        id: "queued",
+        what: "queued empty call, 2 data, submitting thread",
+        per_run: 1,
+        above: None,
+        target_ns: Some(150.0),
+        target_over: None,
+        target_instructions: Some(400.0),
+        prepare: queued::submission,
+    },
+    Subject {
+        id: "queued-all",
+        what: "queued empty call, until all are done",
+        per_run: 1,
+        above: None,
+        target_ns: Some(1000.0 / 6.0),
+        target_over: None,
+        target_instructions: None,
+        prepare: queued::until_done,
+    },
+    Subject {
+        id: "worker",
+        what: "queued empty call and its wait, worker spinning",
+        per_run: 1,
+        above: None,
+        target_ns: Some(1_000.0),
+        target_over: None,
+        target_instructions: None,
+        prepare: || queued::round_trip(Duration::ZERO),
+    },
+    Subject {
+        id: "park",
+        what: "two threads wake each other from a park (nothing else)",
+        per_run: 1,
+        above: None,
+        target_ns: None,
+        target_over: None,
+        target_instructions: None,
+        prepare: queued::bare_wake,
+    },
+    Subject {
+        id: "worker-parked",
+        what: "queued empty call and its wait, worker parked",
+        per_run: 1,
+        above: None,
+        target_ns: None,
+        target_over: Some(("park", 1.2)),
+        target_instructions: None,
+        prepare: || queued::round_trip(queued::UNTIL_PARKED),
+    },
+    Subject {
+        id: "refused",
+        what: "a call that can never fit, refused at submission",
+        per_run: 1,
+        above: None,
+        target_ns: None,
+        target_over: None,
+        target_instructions: None,
+        prepare: queued::refusal,
     },
     Subject {
         id: "malloc",
@@ -93,9 +186,10 @@ pub(super) const SUBJECTS: &[Subject] = &[
         per_run: 1,
         above: None,
         target_ns: None,
+        target_over: None,
         target_instructions: None,
         prepare: || {
-            Ok(Box::new(|| {
+            Ok(timed(|| {
                 drop(black_box(Vec::<u8>::with_capacity(black_box(BYTES))));
             }))
         },
@@ -106,10 +200,11 @@ pub(super) const SUBJECTS: &[Subject] = &[
         per_run: 1,
         above: Some("malloc"),
         target_ns: Some(40.0),
+        target_over: None,
         target_instructions: None,
         prepare: || {
             let rt = runtime("round-robin")?;
-            Ok(Box::new(move || {
+            Ok(timed(move || {
                 let _ = black_box(rt.alloc::<Complex32>(black_box(LEN)));
             }))
         },
@@ -120,11 +215,12 @@ pub(super) const SUBJECTS: &[Subject] = &[
         per_run: 1,
         above: None,
         target_ns: Some(600.0),
+        target_over: None,
         target_instructions: None,
         prepare: || {
             let rt = runtime("round-robin")?;
             let mut x = rt.alloc::<Complex32>(128 * 128)?;
-            Ok(Box::new(move || {
+            Ok(timed(move || {
                 let done = x.fragment(black_box(128)).and_then(|()| x.join());
                 let _ = black_box(done);
             }))
@@ -137,7 +233,7 @@ pub(super) fn by_id(id: &str) -> Result<&'static Subject> {
     SUBJECTS.iter().find(|s| s.id == id).with_context(|| format!("nothing is measured under the name `{id}`"))
 }
 
-fn runtime(policy: &str) -> Result<Runtime> {
+pub(super) fn runtime(policy: &str) -> Result<Runtime> {
     Ok(Runtime::builder().cpus(1).policy(sched::by_name(policy)?).build()?)
 }
 
@@ -153,7 +249,7 @@ pub(super) fn leaves(rt: &Runtime, n: usize) -> Result<HeteData<f32>> {
 fn walk(n: usize) -> Result<Prepared> {
     let rt = runtime("round-robin")?;
     let x = leaves(&rt, n)?;
-    Ok(Box::new(move || {
+    Ok(timed(move || {
         let bit = black_box(64);
         let odd = x.fragments().filter(|leaf| std::ptr::from_ref(*leaf).addr() & bit != 0).count();
         black_box(odd);
@@ -164,21 +260,27 @@ fn walk(n: usize) -> Result<Prepared> {
 fn checks(n: usize) -> Result<Prepared> {
     let rt = runtime("round-robin")?;
     let x = leaves(&rt, n)?;
-    Ok(Box::new(move || {
+    Ok(timed(move || {
         let here = black_box(ResourceId::HOST);
         let valid = x.fragments().filter(|leaf| leaf.is_valid_on(here)).count();
         black_box(valid);
     }))
 }
 
-/// A call that does nothing, with one In and one InOut operand: what is left is the runtime.
-fn empty_call(policy: &str) -> Result<Prepared> {
-    let rt = runtime(policy)?;
+/// A call that does nothing, with one In and one InOut operand, and these: what is left is the runtime.
+pub(super) fn nothing(rt: &Runtime) -> Result<(Call, HeteData<f32>, HeteData<f32>)> {
     let call = UserOp::builder("nothing").input::<f32>().inout::<f32>().on_cpu(|_| Ok(())).build()?.call();
     let (mut x, mut y) = (rt.alloc::<f32>(64)?, rt.alloc::<f32>(64)?);
     x.overwrite()?.fill(1.0)?;
     y.overwrite()?.fill(1.0)?;
-    Ok(Box::new(move || {
+    Ok((call, x, y))
+}
+
+/// The same, blocking.
+fn empty_call(policy: &str) -> Result<Prepared> {
+    let rt = runtime(policy)?.blocking();
+    let (call, x, mut y) = nothing(&rt)?;
+    Ok(timed(move || {
         let done = rt.call(black_box(&call), &mut [arg(&x), arg_mut(&mut y)]);
         let _ = black_box(done);
     }))

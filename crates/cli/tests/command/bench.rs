@@ -14,6 +14,8 @@ const OPERATION: &[&str] = &[
     "target_instructions",
     "bytes",
     "target_bytes",
+    "copies",
+    "target_copies",
 ];
 
 /// Instructions of one operation; `None` where this machine does not let a child be traced.
@@ -50,12 +52,14 @@ fn overhead_says_what_docs_json_says() {
     let names: Vec<&str> = operations.iter().map(|line| line["operation"].as_str().unwrap()).collect();
     for line in operations {
         assert_keys(line, OPERATION);
-        let measured = ["ns", "bytes"].iter().filter(|key| line[**key].is_f64()).count();
+        let measured = ["ns", "bytes", "copies"].iter().filter(|key| line[**key].is_f64()).count();
         let allocator_is_silent = line["target_bytes"].is_f64() && line["bytes"].is_null();
         assert!(measured == 1 || allocator_is_silent, "{line}");
         assert!(line["above"].as_str().is_none_or(|other| names.contains(&other)), "{line}");
     }
-    for wanted in ["empty call", "create + free", "128 fragments", "bookkeeping of a datum", "bookkeeping of a leaf"] {
+    let cycle = operations.iter().find(|line| line["copies"].is_f64()).unwrap();
+    assert!(cycle["copies"].as_f64().unwrap() <= 28.0, "{cycle}");
+    for wanted in ["empty call", "queued empty call", "never fit", "create + free", "128 fragments", "bookkeeping of a datum", "bookkeeping of a leaf"] {
         assert!(names.iter().any(|name| name.contains(wanted)), "{wanted}: {names:?}");
     }
 }

@@ -1,0 +1,136 @@
+//! Calls that are not waited for, calls through a worker, and calls that have to make room.
+
+use super::subject::{Prepared, nothing, runtime};
+use anyhow::{Context, Result, anyhow};
+use rimms::device::gated::{Gate, Gated};
+use rimms::device::sim::Sim;
+use rimms::{HeteData, Runtime, arg, arg_mut};
+use std::hint::black_box;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::{Duration, Instant};
+
+/// Calls in flight at a time: what a program has that looks at its results now and then.
+const WAVE: u32 = 256;
+
+/// After this time without work a worker, and a thread that waits for a channel, has parked.
+pub(super) const UNTIL_PARKED: Duration = Duration::from_millis(1);
+
+/// What a submission takes of the submitting thread, while the worker executes what was submitted before.
+pub(super) fn submission() -> Result<Prepared> {
+    let rt = runtime("round-robin")?;
+    let (call, x, mut y) = nothing(&rt)?;
+    Ok(Box::new(move |times| {
+        let (mut left, mut spent) = (times, Duration::ZERO);
+        loop {
+            let _ = rt.finish();
+            let start = Instant::now();
+            for _ in 0..left.min(WAVE) {
+                let _ = black_box(rt.call(black_box(&call), &mut [arg(&x), arg_mut(&mut y)]));
+            }
+            spent += start.elapsed();
+            left -= left.min(WAVE);
+            if left == 0 {
+                return spent;
+            }
+        }
+    }))
+}
+
+/// What a call takes from its submission until it is done, when many are under way.
+pub(super) fn until_done() -> Result<Prepared> {
+    let rt = runtime("round-robin")?;
+    let (call, x, mut y) = nothing(&rt)?;
+    Ok(Box::new(move |times| {
+        let start = Instant::now();
+        for i in 1..=times {
+            let _ = black_box(rt.call(black_box(&call), &mut [arg(&x), arg_mut(&mut y)]));
+            if i.is_multiple_of(WAVE) {
+                let _ = rt.finish();
+            }
+        }
+        let _ = rt.finish();
+        start.elapsed()
+    }))
+}
+
+/// A call and its wait; before each the worker has had nothing to do for `idle`.
+pub(super) fn round_trip(idle: Duration) -> Result<Prepared> {
+    let rt = runtime("round-robin")?;
+    let (call, x, mut y) = nothing(&rt)?;
+    Ok(Box::new(move |times| {
+        let mut spent = Duration::ZERO;
+        for _ in 0..times {
+            if !idle.is_zero() {
+                std::thread::sleep(idle);
+            }
+            let start = Instant::now();
+            let done = rt.call(black_box(&call), &mut [arg(&x), arg_mut(&mut y)]).and_then(|event| rt.wait(event));
+            let _ = black_box(done);
+            spent += start.elapsed();
+        }
+        spent
+    }))
+}
+
+/// Two threads that wake each other, with nothing between but what parks them.
+pub(super) fn bare_wake() -> Result<Prepared> {
+    let (there, receive): (SyncSender<()>, Receiver<()>) = sync_channel(1);
+    let (send, back) = sync_channel(1);
+    std::thread::spawn(move || while receive.recv().is_ok() && send.send(()).is_ok() {});
+    Ok(Box::new(move |times| {
+        let mut spent = Duration::ZERO;
+        for _ in 0..times {
+            std::thread::sleep(UNTIL_PARKED);
+            let start = Instant::now();
+            let _ = black_box(there.send(()).map(|()| back.recv()));
+            spent += start.elapsed();
+        }
+        spent
+    }))
+}
+
+/// Two operands of three quarters of the device's memory each.
+pub(super) fn refusal() -> Result<Prepared> {
+    let rt = Runtime::builder().cpus(0).device(Sim::acc("acc0", 4096, Default::default())?).build()?;
+    let (mut x, mut y) = (rt.alloc::<f32>(768)?, rt.alloc::<f32>(768)?);
+    x.overwrite()?.fill(1.0)?;
+    match rt.copy(&x, &mut y) {
+        Err(rimms::Error::NeverFits { .. }) => {}
+        other => return Err(anyhow!("a call that can never fit was answered with {other:?}")),
+    }
+    Ok(Box::new(move |times| {
+        let start = Instant::now();
+        for _ in 0..times {
+            let _ = black_box(rt.copy(&x, &mut y));
+        }
+        start.elapsed()
+    }))
+}
+
+/// Copies to a device with room for 4 of 12 equal blocks, which calls use in turn, three times round. All calls are
+/// known before the first one runs; 28 copies are the fewest that their order allows.
+pub(super) fn loads_of_a_cycle() -> Result<u64> {
+    const BYTES: usize = 1024;
+    let gate = Gate::default();
+    let acc = Gated::new(Sim::acc("acc0", 4 * BYTES as u64, Default::default())?, gate.clone());
+    let rt = Runtime::builder().cpus(0).device(acc).build()?;
+    let mut blocks: Vec<HeteData<u8>> = (0..12).map(|_| rt.alloc(BYTES)).collect::<rimms::Result<_>>()?;
+    for block in &mut blocks {
+        block.overwrite()?.fill(1)?;
+    }
+    let op = rimms::op::UserOp::builder("count up").inout::<u8>().on_sim(|k| {
+        k.output::<u8>(0)?.iter_mut().for_each(|v| *v += 1);
+        Ok(())
+    });
+    let call = op.build()?.call();
+    for _ in 0..3 {
+        for block in &mut blocks {
+            rt.call(&call, &mut [arg_mut(block)])?;
+        }
+    }
+    gate.open();
+    rt.finish()?;
+    let loads = rt.counters().host_to_device().copies;
+    let is_right = |block: &HeteData<u8>| block.read().is_ok_and(|v| v.iter().all(|v| *v == 4));
+    blocks.iter().all(is_right).then_some(loads).context("a block that was evicted came back wrong")
+}
