@@ -195,6 +195,23 @@ fn fragments_read_at_once_in_last_resource_mode_are_not_disturbed_either() {
     );
 }
 
+#[test]
+fn a_fragment_that_is_written_anew_does_not_hide_why_its_neighbours_are_missing() {
+    let device = acc(Plan::nth(1, Fault::Fail)); // the allocation, the launch
+    let rt = runtime(0, &device, MemoryMode::ValidSet);
+    let mut x = rt.alloc::<f32>(N).unwrap();
+    rt.fill(1.0, &mut x).unwrap_err();
+    x.fragment(4).unwrap();
+    x[1].overwrite().unwrap().fill(2.0).unwrap();
+    for i in [0, 2, 3] {
+        let text = x[i].read().unwrap_err().to_string();
+        assert!(text.contains("operation 1 failed, as planned"), "fragment {i}: {text}");
+    }
+    // A guard that is dropped before it is used is nobody's failure.
+    let _ = x[1].overwrite().unwrap();
+    assert!(matches!(x[1].read().unwrap_err(), Error::Uninitialised { cause: None, .. }));
+}
+
 /// An op whose output comes first, so that its output is in place before its input is found missing.
 fn backwards() -> rimms::op::Call {
     UserOp::builder("backwards").output::<f32>().input::<f32>().on_sim(|_| Ok(())).build().unwrap().call()

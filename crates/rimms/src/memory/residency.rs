@@ -30,8 +30,8 @@ pub(super) type Removed = SmallVec<[Arc<Block>; 2]>;
 pub(super) struct Residency {
     blocks: Vec<Placed>,
     pub(super) claims: Claims,
-    /// Failed writes, the newest last.
-    causes: Vec<(Region, Arc<Error>)>,
+    /// Failed writes, the newest last. `None` where the host has begun to write since.
+    causes: Vec<(Region, Option<Arc<Error>>)>,
 }
 
 impl Residency {
@@ -94,17 +94,26 @@ impl Residency {
     }
 
     pub(super) fn record(&mut self, region: Region, cause: Arc<Error>) {
-        self.causes.retain(|(r, _)| *r != region);
-        self.causes.push((region, cause));
+        self.note(region, Some(cause));
     }
 
+    /// What failed before no longer explains what is missing in `region`; elsewhere it does.
     pub(super) fn forget_causes(&mut self, region: &Region) {
-        self.causes.retain(|(r, _)| !r.overlaps(region));
+        if self.causes.iter().any(|(r, _)| r.overlaps(region)) {
+            self.note(*region, None);
+        }
+    }
+
+    fn note(&mut self, region: Region, cause: Option<Arc<Error>>) {
+        self.causes.retain(|(r, _)| !contains(&region, r));
+        if cause.is_some() || self.causes.iter().any(|(r, _)| r.overlaps(&region)) {
+            self.causes.push((region, cause));
+        }
     }
 
     /// The newest failure that touched `region`.
     pub(super) fn cause(&self, region: &Region) -> Option<Arc<Error>> {
-        self.causes.iter().rev().find(|(r, _)| r.overlaps(region)).map(|(_, c)| c.clone())
+        self.causes.iter().rev().find(|(r, _)| r.overlaps(region)).and_then(|(_, c)| c.clone())
     }
 }
 
