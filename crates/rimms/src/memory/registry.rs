@@ -57,6 +57,11 @@ pub(crate) struct Candidate {
 }
 
 impl Candidate {
+    /// Which datum it is of, as an address.
+    pub(crate) fn datum(&self) -> usize {
+        (&raw const *self.datum).addr()
+    }
+
     /// Does an access of this view use the block?
     pub(crate) fn is_used_by(&self, view: &Node) -> bool {
         std::ptr::eq(&raw const *self.datum, view.datum()) && self.region.overlaps(view.region())

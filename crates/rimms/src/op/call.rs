@@ -414,8 +414,14 @@ impl Call {
     /// the length of its longest operand.
     #[inline]
     pub fn work(&self, operands: &[Shape]) -> usize {
+        self.work_of(operands.iter().map(|s| s.len))
+    }
+
+    /// The same from the operands' lengths alone.
+    #[inline]
+    pub(crate) fn work_of(&self, lens: impl Iterator<Item = usize>) -> usize {
         match self {
-            Self::User(_) => operands.iter().map(|s| s.len).max().unwrap_or(0),
+            Self::User(_) => lens.max().unwrap_or(0),
             _ => self.size(),
         }
     }
