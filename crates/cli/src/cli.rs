@@ -2,6 +2,7 @@
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use rimms::MemoryMode;
@@ -107,8 +108,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "MODE", default_value_t)]
     pub(crate) memory: MemoryMode,
 
-    /// How PEs are chosen: round-robin, or eft (earliest finish), whose choices depend on measured times, so that the
-    /// run and its reference run may be placed differently
+    /// How PEs are chosen: round-robin; or by measured times, so that the run and its reference run may be placed
+    /// differently: eft (earliest finish), or locality (the same with copies counted in)
     #[arg(long, value_name = "NAME", default_value = "round-robin")]
     pub(crate) policy: String,
 
@@ -135,6 +136,10 @@ pub(crate) struct RunArgs {
     /// How often to run the Computation
     #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true, default_value = "1")]
     pub(crate) repeat: NonZeroUsize,
+
+    /// Say who waits for whom when no call was done for so long
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
+    pub(crate) watchdog: Option<Duration>,
 
     /// One JSON object on stdout
     #[arg(long)]
@@ -166,6 +171,11 @@ pub(crate) struct SceneArgs {
     /// The folder to write to; it is made where it is not there
     #[arg(short, long, value_name = "DIR")]
     pub(crate) output: PathBuf,
+}
+
+fn seconds(text: &str) -> Result<Duration, &'static str> {
+    let seconds = text.parse().ok().and_then(|s: f64| Duration::try_from_secs_f64(s).ok());
+    seconds.filter(|d| !d.is_zero()).ok_or("a number of seconds above 0 wanted")
 }
 
 fn count(text: &str) -> Result<NonZeroUsize, &'static str> {

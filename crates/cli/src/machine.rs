@@ -4,13 +4,14 @@
 //! a GPU-like one, an FFT block and a ZIP block, one of each. Whoever uses one is told so.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use rimms::device::sim::{ACC_MEMORY, DMA_BUFFER, Sim};
 use rimms::sched::Policy;
 use rimms::{MemoryMode, Result, Runtime};
 use rimms_heap::HeapKind;
 
-use crate::output::Failure;
+use crate::output::{self, Failure};
 
 /// Why there are simulated devices.
 pub(crate) const NO_REAL_ONE: &str = "no real accelerator was found: this version has no backend for one";
@@ -40,6 +41,8 @@ pub(crate) struct Machine {
     pub(crate) device_memory: Option<u64>,
     /// Their marking system.
     pub(crate) heap: HeapKind,
+    /// How long nothing may be done before that is reported.
+    pub(crate) watchdog: Option<Duration>,
 }
 
 impl Machine {
@@ -68,6 +71,9 @@ impl Machine {
                 let device = make(name, self.device_memory.unwrap_or(*memory), self.heap);
                 builder = builder.device(device.map_err(|e| Failure::Usage(format!("{option}: {e}")))?);
             }
+        }
+        if let Some(after) = self.watchdog {
+            builder = builder.watchdog(after, output::note);
         }
         Ok(builder.memory_mode(mode).policy(policy).build()?.on(&chosen.join(","))?)
     }

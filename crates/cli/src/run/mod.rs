@@ -29,7 +29,7 @@ enum Task {
 
 pub(crate) fn run(args: &RunArgs) -> Result<String, Failure> {
     refuse_what_does_not_apply(args)?;
-    let machine = Machine { device_memory: args.device_memory, heap: args.heap };
+    let machine = Machine { device_memory: args.device_memory, heap: args.heap, watchdog: args.watchdog };
     let runtime = |mode| machine.runtime(args.on.as_deref(), mode, sched::by_name(&args.policy)?);
     // Mistakes in the arguments come before the files.
     let rt = runtime(args.memory)?;

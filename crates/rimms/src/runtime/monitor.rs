@@ -20,7 +20,8 @@ use std::time::{Duration, Instant};
 
 /// A watched call.
 pub(super) struct Task {
-    pub(super) work: Work,
+    /// Shared with a worker that it was taken away from, and that may not know yet.
+    pub(super) work: Arc<Work>,
     phase: Mutex<Phase>,
 }
 
@@ -37,7 +38,7 @@ enum Phase {
 }
 
 impl Task {
-    pub(super) fn new(work: Work) -> Self {
+    pub(super) fn new(work: Arc<Work>) -> Self {
         Self { work, phase: Mutex::new(Phase::Waiting) }
     }
 

@@ -76,13 +76,17 @@ impl Worker {
 
 /// What a worker does: goes on after place `last`; first of all with what its predecessor left, if it left something.
 fn main(shared: &Arc<Shared>, at: usize, last: u64, left: &Left) {
-    if let Some((task, failure)) = left.lock().take() {
-        let outcome = contained(|| shared.retry(at, failure, &job(&task.work, &nodes(&task.work), None)));
-        let outcome = settled(&task.work, outcome);
-        drop(task);
+    let Some(pe) = shared.pes.get(at) else { return };
+    if let Some((given_up, failure)) = left.lock().take() {
+        let watched = |task: &Task| {
+            let work = &task.work;
+            contained(|| shared.retry(at, failure, &job(work, &nodes(work), Some(task))))
+        };
+        let Some(outcome) = watch(pe, given_up.work.clone(), watched) else { return };
+        drop(given_up);
         shared.resources.order.retire(Ticket::new(at, last), outcome);
     }
-    run(shared, at, last);
+    run(shared, at, pe, last);
 }
 
 /// Starts a worker.
@@ -95,21 +99,13 @@ fn start(shared: &Arc<Shared>, at: usize, last: u64, left: Left) -> Result<JoinH
     thread.spawn(move || main(&shared, at, last, &left)).map_err(refused)
 }
 
-fn run(shared: &Arc<Shared>, at: usize, mut last: u64) {
-    let Some(pe) = shared.pes.get(at) else { return };
+fn run(shared: &Arc<Shared>, at: usize, pe: &Pe, mut last: u64) {
     while let Some(work) = pe.queue.next(last) {
         last = work.place;
         let expected_ns = work.expected_ns;
         let outcome = if shared.is_watched {
-            let task = Arc::new(Task::new(work));
-            pe.queue.set_running(Some(task.clone()));
-            let outcome = execute(shared, at, pe, &task.work, Some(&task));
-            if task.is_abandoned() {
-                return; // another worker has gone on in our place
-            }
-            pe.queue.set_running(None);
-            let outcome = settled(&task.work, outcome);
-            drop(task);
+            let watched = |task: &Task| execute(shared, at, pe, &task.work, Some(task));
+            let Some(outcome) = watch(pe, Arc::new(work), watched) else { return };
             outcome
         } else {
             let outcome = execute(shared, at, pe, &work, None);
@@ -121,6 +117,20 @@ fn run(shared: &Arc<Shared>, at: usize, mut last: u64) {
         pe.queue.done(expected_ns);
         shared.resources.order.retire(Ticket::new(at, last), outcome);
     }
+}
+
+/// Executes a call that can be taken away; `None` if it was, and another worker has gone on in our place.
+fn watch(pe: &Pe, work: Arc<Work>, execute: impl FnOnce(&Task) -> Result<()>) -> Option<Result<(), Arc<Error>>> {
+    let task = Arc::new(Task::new(work));
+    pe.queue.set_running(Some(task.clone()));
+    let outcome = execute(&task);
+    if task.is_abandoned() {
+        return None;
+    }
+    pe.queue.set_running(None);
+    let outcome = settled(&task.work, outcome);
+    drop(task);
+    Some(outcome)
 }
 
 fn execute(shared: &Shared, at: usize, pe: &Pe, work: &Work, task: Option<&Task>) -> Result<()> {
