@@ -21,6 +21,10 @@ impl Node {
 
     #[cold]
     fn settle_slowly(&self, role: Role) -> Result<()> {
+        // A leaf without users is one of those that are divided no further.
+        if !self.is_leaf() && self.children().iter().all(|child| child.users().are_none()) {
+            return Ok(());
+        }
         let order = &self.datum().resources().order;
         let mut outcome = Ok(());
         self.pending(role, &mut |ticket| {
@@ -34,6 +38,12 @@ impl Node {
     /// Calls `f` with every call in flight that an access of this role has to come after.
     #[inline]
     pub(crate) fn pending(&self, role: Role, f: &mut dyn FnMut(Ticket)) {
+        if !self.users().are_none() {
+            self.each_pending(role, f);
+        }
+    }
+
+    fn each_pending(&self, role: Role, f: &mut dyn FnMut(Ticket)) {
         let lines = &self.datum().resources().order.lines;
         let mut leaf = |leaf: &Node| {
             leaf.users().pending_writer(lines, f);

@@ -25,13 +25,31 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 use std::time::Instant;
 
+/// A call's operands with their roles, in order.
+pub(super) type Operands<'a> = SmallVec<[(&'a Node, Role); INLINE]>;
+
+type Places<'a> = SmallVec<[Operand<'a>; INLINE]>;
 type Holds<'a> = SmallVec<[Hold<'a>; INLINE]>;
+
+/// Where an attempt came to an end.
+enum Stop {
+    /// Before the launch: nothing has changed.
+    Before(Error),
+    Launch(DeviceError),
+}
+
+impl Stop {
+    #[cold]
+    fn before(error: Error) -> Box<Self> {
+        Box::new(Self::Before(error))
+    }
+}
 
 /// A call that is to be executed.
 pub(super) struct Job<'a> {
     pub(super) call: &'a Call,
-    pub(super) nodes: &'a [&'a Node],
-    /// Elements it works through.
+    pub(super) operands: &'a [(&'a Node, Role)],
+    /// Elements it works through; 0 where no policy asks.
     pub(super) size: usize,
     pub(super) allowed: &'a PeSet,
     /// For the one who watches, if somebody does.
@@ -39,12 +57,8 @@ pub(super) struct Job<'a> {
 }
 
 impl<'a> Job<'a> {
-    fn operands(&self) -> impl Iterator<Item = (&'a Node, Role)> {
-        self.nodes.iter().copied().zip(self.call.roles().iter().copied())
-    }
-
     fn written(&self) -> impl Iterator<Item = &'a Node> {
-        self.operands().filter(|(_, role)| role.writes()).map(|(node, _)| node)
+        self.operands.iter().filter(|(_, role)| role.writes()).map(|(node, _)| *node)
     }
 
     /// The call never came about, or failed: what it was to write is missing, and this is why.
@@ -79,8 +93,7 @@ impl From<Error> for Failure {
 impl Shared {
     /// Executes a call on PE `at`, or on another that can do it where that fails and the operands are intact.
     #[inline]
-    pub(super) fn execute(&self, at: usize, job: &Job<'_>) -> Result<()> {
-        let Some(pe) = self.pes.get(at) else { return Ok(()) };
+    pub(super) fn execute(&self, at: usize, pe: &Pe, job: &Job<'_>) -> Result<()> {
         match self.attempt(at, pe, job) {
             Ok(()) => Ok(()),
             Err(failure) => self.retry(at, failure, job),
@@ -93,7 +106,7 @@ impl Shared {
         let mut tried = vec![at];
         let mut elsewhere = failure.elsewhere;
         while elsewhere {
-            let Some((at, pe)) = self.choose(job.allowed, job.call, job.size, job.nodes, &tried) else { break };
+            let Some((at, pe)) = self.choose(job.allowed, job.call, job.size, job.operands, &tried) else { break };
             self.resources.tally.retried();
             tried.push(at);
             match self.attempt(at, pe, job) {
@@ -117,59 +130,70 @@ impl Shared {
         if job.task.is_some_and(|task| !task.end()) {
             return Err(Failure { error: Error::WouldDeadlock, elsewhere: false });
         }
-        match launched {
-            Ok(Ok(())) => {}
-            Ok(Err(e)) => {
-                let elsewhere = e.is_retryable();
-                let error = self.resources.failure(e, &job.call.to_string(), pe.name());
-                return Err(Failure { elsewhere, ..record(job, error) });
-            }
-            Err(e) => return Err(e.into()),
+        if let Err(stop) = launched {
+            return Err(self.stopped(pe, job, *stop));
         }
-        for (node, role) in job.operands() {
-            if let Err(error) = node.commit(pe.resource, role) {
+        for (node, role) in job.operands {
+            if let Err(error) = node.commit(pe.resource, *role) {
                 return Err(record(job, error));
             }
         }
-        self.resources.tally.called(at, job.nodes.len());
+        self.resources.tally.called(at, job.operands.len());
         Ok(())
     }
 
-    /// Brings the operands to their place, and launches. The outer error is of what comes before the launch, which has
-    /// changed nothing then.
+    /// Brings the operands to their place, and launches.
     #[inline]
-    fn place_and_launch<'a>(
-        &self,
-        at: usize,
-        pe: &Pe,
-        job: &Job<'a>,
-        holds: &mut Holds<'a>,
-    ) -> Result<Result<(), DeviceError>> {
-        let mut operands: SmallVec<[Operand<'_>; INLINE]> = SmallVec::new();
+    fn place_and_launch<'a>(&self, at: usize, pe: &Pe, job: &Job<'a>, holds: &mut Holds<'a>) -> Result<(), Box<Stop>> {
+        let mut operands: Places<'_> = SmallVec::new();
         if pe.resource.is_host() || self.resources.mode == MemoryMode::ZeroCopy {
-            for (node, role) in job.operands() {
-                let place = node.fetch(pe.resource, role, Cause::Input)?;
+            for (node, role) in job.operands {
+                let place = node.fetch(pe.resource, *role, Cause::Input).map_err(Stop::before)?;
                 // SAFETY: the span lies in the datum's storage, which is initialised (frozen at birth) and has exposed
                 // provenance. Whoever executes the call keeps the datum, and what conflicts with the call waits for it.
-                operands.push(unsafe { Operand::in_host_memory(place.span, role) });
-                if !matches!(place.hold, Hold::Nothing) {
-                    holds.push(place.hold);
+                operands.push(unsafe { Operand::in_host_memory(place.span, *role) });
+                match place.hold {
+                    Hold::Nothing => {}
+                    hold => holds.push(hold),
                 }
             }
         } else {
-            let nodes: SmallVec<[(&Node, Role); INLINE]> = job.operands().collect();
-            for (place, (_, role)) in bring(&nodes, pe.resource, &Foresight(self))?.into_iter().zip(&nodes) {
-                operands.push(Operand::on_device(place.span, *role));
-                holds.push(place.hold);
-            }
+            self.place_on_device(pe, job, &mut operands, holds).map_err(Stop::before)?;
         }
-        let turn = pe.turn()?;
-        for (node, role) in job.operands() {
-            node.begin(pe.resource, role);
+        let turn = pe.turn().map_err(Stop::before)?;
+        for (node, role) in job.operands {
+            node.begin(pe.resource, *role);
         }
         let launched = self.launch(at, pe, job, &operands);
         drop(turn);
-        Ok(launched)
+        launched.map_err(|e| Box::new(Stop::Launch(e)))
+    }
+
+    #[inline(never)]
+    fn place_on_device<'a>(
+        &self,
+        pe: &Pe,
+        job: &Job<'a>,
+        operands: &mut Places<'_>,
+        holds: &mut Holds<'a>,
+    ) -> Result<()> {
+        for (place, (_, role)) in bring(job.operands, pe.resource, &Foresight(self))?.into_iter().zip(job.operands) {
+            operands.push(Operand::on_device(place.span, *role));
+            holds.push(place.hold);
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn stopped(&self, pe: &Pe, job: &Job<'_>, stop: Stop) -> Failure {
+        match stop {
+            Stop::Before(error) => error.into(),
+            Stop::Launch(error) => {
+                let elsewhere = error.is_retryable();
+                let error = self.resources.failure(error, &job.call.to_string(), pe.name());
+                Failure { elsewhere, ..record(job, error) }
+            }
+        }
     }
 
     /// Launches, and now and then learns what it cost.

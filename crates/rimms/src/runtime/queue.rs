@@ -6,7 +6,6 @@
 
 use super::monitor::Task;
 use super::pe::PeSet;
-use super::submit::INLINE;
 use crate::memory::Held;
 use crate::op::Call;
 use crate::order::{Inbox, Ticket};
@@ -20,9 +19,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 pub(super) struct Work {
     pub(super) place: u64,
     pub(super) call: Call,
-    pub(super) operands: SmallVec<[Held; INLINE]>,
+    pub(super) operands: SmallVec<[Held; 4]>,
     /// What it comes after, besides the calls before it in its queue.
-    pub(super) after: SmallVec<[Ticket; INLINE]>,
+    pub(super) after: SmallVec<[Ticket; 4]>,
     /// Where it may go if it fails here.
     pub(super) allowed: PeSet,
     /// Elements it works through.
@@ -60,8 +59,12 @@ impl Queue {
         if let Some(work) = self.batch.lock().pop_front() {
             return Some(work);
         }
-        // Moved under both locks, so nobody who looks finds a call in neither.
-        self.inbox.take(last, |items| self.batch.lock().extend(items.drain(..)));
+        // Under both locks, so nobody who looks finds a call in neither. The two change places: nothing is moved.
+        self.inbox.take(last, |items| {
+            let mut batch = self.batch.lock();
+            let worked_off = std::mem::replace(&mut *batch, VecDeque::from(std::mem::take(items)));
+            *items = Vec::from(worked_off);
+        });
         self.batch.lock().pop_front()
     }
 

@@ -5,13 +5,13 @@
 //! leaves it uses, so that whoever comes later waits for it.
 #![allow(unsafe_code)]
 
-use super::execute::Job;
+use super::execute::{Job, Operands};
 use super::pe::{Pe, PeSet};
 use super::queue::Work;
 use super::{Arg, Event, Runtime, Shared};
 use crate::error::{Error, Result};
 use crate::memory::{Held, Node, Outlook, can_never_hold};
-use crate::op::{Call, Shape};
+use crate::op::{Call, Role, Shape};
 use crate::order::Ticket;
 use crate::sched::Candidate;
 use smallvec::SmallVec;
@@ -23,8 +23,6 @@ pub(super) const INLINE: usize = 4;
 
 /// What a queued call is taken to need before one of its kind was measured: that queues have a length at all.
 const UNMEASURED_NS: f64 = 1_000.0;
-
-type Nodes<'a> = SmallVec<[&'a Node; INLINE]>;
 
 impl Runtime {
     /// Makes any call, built-in or user-defined. `args` in the op's order of operands:
@@ -42,14 +40,20 @@ impl Runtime {
     /// is read and written keeps its old elements then, if it can.
     pub fn call(&self, call: &Call, args: &mut [Arg<'_>]) -> Result<Event> {
         self.check(call, args)?;
-        if self.blocking { self.run(call, args) } else { self.submit(call, args) }
+        let mut operands = Operands::new();
+        for (arg, role) in args.iter().zip(call.roles()) {
+            operands.push((arg.node, *role));
+        }
+        let size = if self.core.policy.needs_costs() { call.work_of(args.iter().map(|a| a.shape.len)) } else { 0 };
+        if self.blocking { self.run(call, &operands, size) } else { self.submit(call, &operands, size) }
     }
 
     /// The operands fit the call, are this runtime's, and are borrowed as their roles demand.
     #[inline]
     fn check(&self, call: &Call, args: &[Arg<'_>]) -> Result<()> {
         if call.quick_check(args.len(), |i| args[i].shape.element) != Some(true) {
-            call.check(&shapes(args)).map_err(|reason| Error::shape(call.name(), reason))?;
+            let shapes: SmallVec<[Shape; INLINE]> = args.iter().map(|a| a.shape).collect();
+            call.check(&shapes).map_err(|reason| Error::shape(call.name(), reason))?;
         }
         for (operand, (arg, role)) in args.iter().zip(call.roles()).enumerate() {
             if !Arc::ptr_eq(arg.node.datum().resources(), &self.core.resources) {
@@ -65,73 +69,65 @@ impl Runtime {
 
     /// Executes the call in this thread, once what it comes after is done.
     #[inline]
-    fn run(&self, call: &Call, args: &[Arg<'_>]) -> Result<Event> {
-        for (arg, role) in args.iter().zip(call.roles()) {
-            arg.node.settle(*role)?;
+    fn run(&self, call: &Call, operands: &[(&Node, Role)], size: usize) -> Result<Event> {
+        for (node, role) in operands {
+            node.settle(*role)?;
         }
-        let nodes: Nodes<'_> = args.iter().map(|arg| arg.node).collect();
-        let size = work(call, args);
-        let Some((at, pe)) = self.core.choose(&self.allowed, call, size, &nodes, &[]) else {
-            return Err(self.no_pe(call, &nodes));
+        let Some((at, pe)) = self.core.choose(&self.allowed, call, size, operands, &[]) else {
+            return Err(self.no_pe(call, operands));
         };
         if self.core.time_limit.is_some() && !pe.resource.is_host() {
             // Somebody else has to be waiting for the device, so that this thread can be told that it takes too long.
-            let event = self.enqueue(at, pe, call, args)?;
+            let event = self.enqueue(at, pe, call, operands, size)?;
             self.wait(event)?;
             return Ok(event);
         }
         let _busy = self.core.policy.needs_costs().then(|| pe.occupy());
-        self.core.execute(at, &Job { call, nodes: &nodes, size, allowed: &self.allowed, task: None })?;
+        self.core.execute(at, pe, &Job { call, operands, size, allowed: &self.allowed, task: None })?;
         Ok(Event::DONE)
     }
 
-    fn submit(&self, call: &Call, args: &[Arg<'_>]) -> Result<Event> {
-        let nodes: Nodes<'_> = args.iter().map(|arg| arg.node).collect();
-        match self.core.choose(&self.allowed, call, work(call, args), &nodes, &[]) {
-            Some((at, pe)) => self.enqueue(at, pe, call, args),
-            None => Err(self.no_pe(call, &nodes)),
+    fn submit(&self, call: &Call, operands: &[(&Node, Role)], size: usize) -> Result<Event> {
+        match self.core.choose(&self.allowed, call, size, operands, &[]) {
+            Some((at, pe)) => self.enqueue(at, pe, call, operands, size),
+            None => Err(self.no_pe(call, operands)),
         }
     }
 
     /// Appends the call to a PE's queue.
-    fn enqueue(&self, at: usize, pe: &Pe, call: &Call, args: &[Arg<'_>]) -> Result<Event> {
+    #[inline]
+    fn enqueue(&self, at: usize, pe: &Pe, call: &Call, operands: &[(&Node, Role)], size: usize) -> Result<Event> {
         let core = &*self.core;
         pe.worker.ensure(&core.shared, at)?;
-        let size = work(call, args);
-        let mut after: SmallVec<[Ticket; INLINE]> = SmallVec::new();
-        for (arg, role) in args.iter().zip(call.roles()) {
-            arg.node.pending(*role, &mut |ticket: Ticket| match after.iter_mut().find(|t| t.queue() == ticket.queue()) {
-                // The queue itself sees to it.
-                _ if ticket.queue() == at => {}
-                Some(same) if same.place() < ticket.place() => *same = ticket,
-                Some(_) => {}
-                None => after.push(ticket),
-            });
+        let mut after: SmallVec<[Ticket; 4]> = SmallVec::new();
+        let mut held: SmallVec<[Held; 4]> = SmallVec::new();
+        for (node, role) in operands {
+            node.pending(*role, &mut |ticket: Ticket| comes_after(&mut after, at, ticket));
+            // SAFETY: enlisted below, while the arguments still borrow their views; dropped by the worker before the
+            // ticket is retired; fragmenting and joining settle first (`data::divide`).
+            held.push(unsafe { Held::new(node) });
         }
         let expected_ns = match core.policy.needs_costs() {
             true => core.costs.estimate(call.kind(), at, size).unwrap_or(UNMEASURED_NS) as u64,
             false => 0,
         };
-        // SAFETY: enlisted below, while the arguments still borrow their views; dropped by the worker before the ticket
-        // is retired; fragmenting and joining settle first (`data::divide`).
-        let operands = args.iter().map(|arg| unsafe { Held::new(arg.node) }).collect();
-        let allowed = self.allowed.clone();
-        let work = Work { place: 0, call: call.clone(), operands, after, allowed, size, expected_ns };
-        let ticket = Ticket::new(at, pe.queue.push(work));
-        for (arg, role) in args.iter().zip(call.roles()) {
-            arg.node.enlist(*role, ticket);
+        let (call, allowed) = (call.clone(), self.allowed.clone());
+        let place = pe.queue.push(Work { place: 0, call, operands: held, after, allowed, size, expected_ns });
+        let ticket = Ticket::new(at, place);
+        for (node, role) in operands {
+            node.enlist(*role, ticket);
         }
         Ok(Event::new(ticket, core.id))
     }
 
     /// Why no PE takes the call. Where only room is lacking, or a device, that is the reason.
     #[cold]
-    fn no_pe(&self, call: &Call, nodes: &[&Node]) -> Error {
+    fn no_pe(&self, call: &Call, operands: &[(&Node, Role)]) -> Error {
         let resources = &self.core.resources;
         let able = self.core.pes.iter().enumerate().filter(|(i, pe)| self.allowed.contains(*i) && pe.can(call));
         let mut missing = able.map(|(_, pe)| match resources.is_lost(pe.resource) {
             true => Some(resources.gone(pe.resource)),
-            false => can_never_hold(resources, pe.resource, Some(&call.to_string()), nodes.iter().copied()),
+            false => can_never_hold(resources, pe.resource, Some(&call.to_string()), operands.iter().map(|(node, _)| *node)),
         });
         if let Some(Some(error)) = missing.next() {
             return error;
@@ -151,17 +147,17 @@ impl Shared {
         allowed: &PeSet,
         call: &Call,
         size: usize,
-        nodes: &[&Node],
+        operands: &[(&Node, Role)],
         tried: &[usize],
     ) -> Option<(usize, &Pe)> {
-        let has_room = |pe: &Pe| pe.resource.is_host() || self.can_hold(pe, nodes);
+        let has_room = |pe: &Pe| pe.resource.is_host() || self.can_hold(pe, operands);
         let fits = |i: usize, pe: &Pe| allowed.contains(i) && !tried.contains(&i) && pe.can(call) && has_room(pe);
         let mut only = None;
         for (i, pe) in self.pes.iter().enumerate() {
             if fits(i, pe) {
                 if only.is_some() {
                     let fitting = self.pes.iter().enumerate().filter(|&(i, pe)| fits(i, pe));
-                    return self.choose_among(fitting, call, size, nodes);
+                    return self.choose_among(fitting, call, size, operands);
                 }
                 only = Some((i, pe));
             }
@@ -170,9 +166,9 @@ impl Shared {
     }
 
     /// Is the PE's device there, and large enough for these operands at once?
-    fn can_hold(&self, pe: &Pe, nodes: &[&Node]) -> bool {
-        !self.resources.is_lost(pe.resource)
-            && can_never_hold(&self.resources, pe.resource, None, nodes.iter().copied()).is_none()
+    fn can_hold(&self, pe: &Pe, operands: &[(&Node, Role)]) -> bool {
+        let nodes = operands.iter().map(|(node, _)| *node);
+        !self.resources.is_lost(pe.resource) && can_never_hold(&self.resources, pe.resource, None, nodes).is_none()
     }
 
     /// Asks the policy.
@@ -181,11 +177,11 @@ impl Shared {
         fitting: impl Iterator<Item = (usize, &'a Pe)>,
         call: &Call,
         size: usize,
-        nodes: &[&Node],
+        operands: &[(&Node, Role)],
     ) -> Option<(usize, &'a Pe)> {
         let outlook = self.policy.needs_transfers().then(|| {
             let mut outlook = Outlook::default();
-            nodes.iter().zip(call.roles()).for_each(|(node, role)| outlook.add(node, *role));
+            operands.iter().for_each(|(node, role)| outlook.add(node, *role));
             outlook
         });
         let queued_ns = |queue: usize| self.pes.get(queue).map_or(0, |pe| pe.queue.expected_ns());
@@ -206,10 +202,13 @@ impl Shared {
     }
 }
 
-fn shapes(args: &[Arg<'_>]) -> SmallVec<[Shape; INLINE]> {
-    args.iter().map(|a| a.shape).collect()
-}
-
-fn work(call: &Call, args: &[Arg<'_>]) -> usize {
-    call.work_of(args.iter().map(|a| a.shape.len))
+/// Adds a ticket to those that a call of queue `at` has to wait for: the latest of each other queue.
+fn comes_after(after: &mut SmallVec<[Ticket; 4]>, at: usize, ticket: Ticket) {
+    match after.iter_mut().find(|t| t.queue() == ticket.queue()) {
+        // The queue itself sees to it.
+        _ if ticket.queue() == at => {}
+        Some(same) if same.place() < ticket.place() => *same = ticket,
+        Some(_) => {}
+        None => after.push(ticket),
+    }
 }

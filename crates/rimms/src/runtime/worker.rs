@@ -1,17 +1,16 @@
 //! The thread of a PE: works its queue off, in order.
 
 use super::Shared;
-use super::execute::{Failure, Job};
+use super::execute::{Failure, Job, Operands};
 use super::monitor::Task;
 use super::pe::Pe;
 use super::queue::Work;
-use super::submit::INLINE;
 use crate::device::panic_message;
 use crate::error::{Error, Result};
 use crate::memory::Node;
+use crate::op::Role;
 use crate::order::Ticket;
 use parking_lot::Mutex;
-use smallvec::SmallVec;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Acquire, Ordering::Release};
@@ -80,7 +79,7 @@ fn main(shared: &Arc<Shared>, at: usize, last: u64, left: &Left) {
     if let Some((given_up, failure)) = left.lock().take() {
         let watched = |task: &Task| {
             let work = &task.work;
-            contained(|| shared.retry(at, failure, &job(work, &nodes(work), Some(task))))
+            contained(|| shared.retry(at, failure, &job(work, &operands(work), Some(task))))
         };
         let Some(outcome) = watch(pe, given_up.work.clone(), watched) else { return };
         drop(given_up);
@@ -141,7 +140,7 @@ fn execute(shared: &Shared, at: usize, pe: &Pe, work: &Work, task: Option<&Task>
             pe.queue.set_waiting(None);
         }
     }
-    contained(|| shared.execute(at, &job(work, &nodes(work), task)))
+    contained(|| shared.execute(at, pe, &job(work, &operands(work), task)))
 }
 
 /// What became of the call: if it failed, what it was to write is missing.
@@ -149,17 +148,21 @@ fn execute(shared: &Shared, at: usize, pe: &Pe, work: &Work, task: Option<&Task>
 fn settled(work: &Work, outcome: Result<()>) -> Result<(), Arc<Error>> {
     outcome.map_err(|error| {
         let error = Arc::new(error);
-        job(work, &nodes(work), None).poison(&error);
+        job(work, &operands(work), None).poison(&error);
         error
     })
 }
 
-fn nodes(work: &Work) -> SmallVec<[&Node; INLINE]> {
-    work.operands.iter().map(|held| &**held).collect()
+fn operands(work: &Work) -> Operands<'_> {
+    let mut operands = Operands::new();
+    for (held, role) in work.operands.iter().zip(work.call.roles()) {
+        operands.push((&**held, *role));
+    }
+    operands
 }
 
-fn job<'a>(work: &'a Work, nodes: &'a [&'a Node], task: Option<&'a Task>) -> Job<'a> {
-    Job { call: &work.call, nodes, size: work.size, allowed: &work.allowed, task }
+fn job<'a>(work: &'a Work, operands: &'a [(&'a Node, Role)], task: Option<&'a Task>) -> Job<'a> {
+    Job { call: &work.call, operands, size: work.size, allowed: &work.allowed, task }
 }
 
 /// A panic in a device or a policy of the user's is an answer too: a worker that dies answers nobody.
