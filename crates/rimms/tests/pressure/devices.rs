@@ -33,9 +33,38 @@ impl Meeting {
     }
 }
 
-/// A simulated device that can be told to refuse downloads, or whose uploads meet others'.
+/// Stops one operation on its way.
+#[derive(Debug, Default)]
+pub(crate) struct Gate {
+    stage: Mutex<Stage>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default, PartialEq)]
+pub(crate) enum Stage {
+    #[default]
+    Open,
+    /// The next of this kind stops.
+    Set(Operation),
+    Stopped,
+}
+
+impl Gate {
+    fn pass(&self, operation: Operation) {
+        let mut stage = self.stage.lock().unwrap();
+        if *stage == Stage::Set(operation) {
+            *stage = Stage::Stopped;
+            self.changed.notify_all();
+            let timeout = Duration::from_secs(20);
+            drop(self.changed.wait_timeout_while(stage, timeout, |s| *s == Stage::Stopped).unwrap());
+        }
+    }
+}
+
+/// A simulated device that can be told to refuse downloads or to stop on the way, or whose uploads meet others'.
 #[derive(Debug)]
 pub(crate) struct Told {
+    pub(crate) gate: Gate,
     pub(crate) sim: Sim,
     pub(crate) refuses_downloads: AtomicBool,
     pub(crate) meeting: Option<Arc<Meeting>>,
@@ -43,7 +72,26 @@ pub(crate) struct Told {
 
 impl Told {
     pub(crate) fn new(sim: Sim) -> Self {
-        Self { sim, refuses_downloads: AtomicBool::new(false), meeting: None }
+        Self { gate: Gate::default(), sim, refuses_downloads: AtomicBool::new(false), meeting: None }
+    }
+
+    /// The next operation of this kind stops before it is done.
+    pub(crate) fn stop_at(&self, operation: Operation) {
+        *self.gate.stage.lock().unwrap() = Stage::Set(operation);
+    }
+
+    /// Returns once it has stopped.
+    pub(crate) fn stopped(&self) {
+        let stage = self.gate.stage.lock().unwrap();
+        let waiting = |stage: &mut Stage| *stage != Stage::Stopped;
+        let late = self.gate.changed.wait_timeout_while(stage, Duration::from_secs(20), waiting).unwrap().1;
+        assert!(!late.timed_out(), "nothing of the kind came");
+    }
+
+    /// Lets it go on.
+    pub(crate) fn go_on(&self) {
+        *self.gate.stage.lock().unwrap() = Stage::Open;
+        self.gate.changed.notify_all();
     }
 
     fn failed(&self, operation: Operation, why: &str) -> DeviceError {
@@ -68,12 +116,14 @@ impl Device for Told {
         self.sim.usage()
     }
     fn upload(&self, from: &HostSource<'_>, to: &Span) -> Result<(), DeviceError> {
+        self.gate.pass(Operation::Upload);
         if self.meeting.as_ref().is_some_and(|m| !m.wait()) {
             return Err(self.failed(Operation::Upload, "the others did not come"));
         }
         self.sim.upload(from, to)
     }
     fn download(&self, from: &Span, to: &mut HostTarget<'_>) -> Result<(), DeviceError> {
+        self.gate.pass(Operation::Download);
         if self.refuses_downloads.load(Relaxed) {
             return Err(self.failed(Operation::Download, "told to refuse"));
         }
@@ -85,7 +135,10 @@ impl Device for Told {
     fn launch(&self, unit: usize, call: &Call, operands: &[Operand<'_>]) -> Result<(), DeviceError> {
         self.sim.launch(unit, call, operands)
     }
+    fn copy_from(&self, peer: &dyn Device, from: &Span, to: &Span) -> Result<(), DeviceError> {
+        self.sim.copy_from(peer, from, to)
+    }
     fn as_any(&self) -> &dyn Any {
-        self
+        self.sim.as_any()
     }
 }

@@ -10,7 +10,14 @@ const N: usize = 64;
 fn runtime(plan: Plan, cpus: usize, mode: MemoryMode) -> (Runtime, Arc<Faulty>) {
     let acc = Arc::new(Faulty::new(Sim::acc("acc0", 1 << 12, Default::default()).unwrap(), plan));
     let policy = sched::by_name("round-robin").unwrap();
-    let rt = Runtime::builder().cpus(cpus).shared_device(acc.clone()).memory_mode(mode).policy(policy).build().unwrap().blocking();
+    let rt = Runtime::builder()
+        .cpus(cpus)
+        .shared_device(acc.clone())
+        .memory_mode(mode)
+        .policy(policy)
+        .build()
+        .unwrap()
+        .blocking();
     (rt, acc)
 }
 

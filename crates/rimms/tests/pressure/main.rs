@@ -3,6 +3,7 @@
 
 mod devices;
 mod failures;
+mod interleaved;
 mod lost;
 mod programs;
 mod room;

@@ -67,8 +67,14 @@ impl Program {
     fn new(mode: MemoryMode, heap: HeapKind, tightness: u64) -> Self {
         let memory = largest_call(heap) * tightness / 100;
         let sim = |name| Sim::acc(name, memory, heap).unwrap();
-        let rt =
-            Runtime::builder().cpus(1).device(sim("tight0")).device(sim("other0")).memory_mode(mode).build().unwrap().blocking();
+        let rt = Runtime::builder()
+            .cpus(1)
+            .device(sim("tight0"))
+            .device(sim("other0"))
+            .memory_mode(mode)
+            .build()
+            .unwrap()
+            .blocking();
         let data = LENS.map(|len| {
             let mut datum = rt.alloc(len).unwrap();
             datum.overwrite().unwrap().write_with(|i| (i % 17) as f32).unwrap();

@@ -47,6 +47,20 @@ fn operands_of_one_call_do_not_evict_each_other() {
 }
 
 #[test]
+fn an_operand_that_is_there_already_does_not_make_room_for_the_one_before_it() {
+    let (rt, _) = runtime(3 * KIB, HeapKind::TwoLevel);
+    let (old, other, new) = (filled(&rt, KIB, 1.0), filled(&rt, KIB, 2.0), filled(&rt, KIB, 3.0));
+    let mut sum = rt.alloc::<f32>(KIB / 4).unwrap();
+    rt.zip(ZipOp::Add, &old, &other, &mut sum).unwrap();
+    let before = rt.counters();
+    // `old` was used before `other`, and is looked at after `new` has found its place.
+    rt.zip(ZipOp::Add, &new, &old, &mut sum).unwrap();
+    let made = rt.counters().since(&before);
+    assert_eq!((made.evictions, made.by_cause(Cause::Input).copies, made.copies()), (1, 1, 1));
+    assert_eq!(sum.read().unwrap()[0], 4.0);
+}
+
+#[test]
 fn the_same_view_twice_takes_its_room_once() {
     let (rt, _) = runtime(2 * KIB, HeapKind::TwoLevel);
     let (x, mut y) = (filled(&rt, KIB, 3.0), rt.alloc(KIB / 4).unwrap());

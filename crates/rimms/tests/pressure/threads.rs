@@ -79,7 +79,14 @@ fn many_readers_on_three_devices_see_the_same_bytes() {
 fn fragments_of_one_datum_are_worked_on_while_others_are_evicted() {
     for mode in MODES {
         let acc = |name| Sim::acc(name, 2 * BYTES + 64, Default::default()).unwrap();
-        let rt = Runtime::builder().cpus(2).device(acc("acc0")).device(acc("acc1")).memory_mode(mode).build().unwrap().blocking();
+        let rt = Runtime::builder()
+            .cpus(2)
+            .device(acc("acc0"))
+            .device(acc("acc1"))
+            .memory_mode(mode)
+            .build()
+            .unwrap()
+            .blocking();
         let mut x = rt.alloc::<f32>(8 * N).unwrap();
         x.overwrite().unwrap().write_with(|i| (i / N) as f32).unwrap();
         x.fragment(8).unwrap();
