@@ -212,6 +212,30 @@ fn a_fragment_that_is_written_anew_does_not_hide_why_its_neighbours_are_missing(
     assert!(matches!(x[1].read().unwrap_err(), Error::Uninitialised { cause: None, .. }));
 }
 
+#[test]
+fn a_call_whose_second_result_does_not_come_back_is_not_done_again_on_its_first() {
+    let op = UserOp::builder("double").inout::<f32>().output::<f32>().on_sim(|k| {
+        k.output::<f32>(1)?.fill(1.0);
+        k.output::<f32>(0)?.iter_mut().for_each(|x| *x *= 2.0);
+        Ok(())
+    });
+    let op = op.build().unwrap().call();
+    // Two allocations, the copy in, the launch, the first result, the second.
+    let device = acc(Plan::nth(5, Fault::Fail));
+    let other = Sim::acc("acc1", 1 << 20, Default::default()).unwrap();
+    let builder = Runtime::builder().cpus(0).shared_device(device).device(other);
+    let rt = builder.memory_mode(MemoryMode::Reference).build().unwrap().blocking();
+    let (mut x, mut y) = (rt.alloc::<f32>(N).unwrap(), rt.alloc::<f32>(N).unwrap());
+    x.overwrite().unwrap().fill(3.0).unwrap();
+    let outcome = rt.call(&op, &mut [arg_mut(&mut x), arg_mut(&mut y)]);
+    let text = outcome.unwrap_err().to_string();
+    assert!(text.contains("operation 5 failed, as planned"), "{text}");
+    for view in [&x, &y] {
+        let text = view.read().unwrap_err().to_string();
+        assert!(text.contains("operation 5 failed, as planned"), "{text}");
+    }
+}
+
 /// An op whose output comes first, so that its output is in place before its input is found missing.
 fn backwards() -> rimms::op::Call {
     UserOp::builder("backwards").output::<f32>().input::<f32>().on_sim(|_| Ok(())).build().unwrap().call()

@@ -14,7 +14,7 @@ use super::foresight::Foresight;
 use super::monitor::Task;
 use super::pe::{Pe, PeSet};
 use super::submit::INLINE;
-use crate::coherence::MemoryMode;
+use crate::coherence::{MemoryMode, State};
 use crate::device::{DeviceError, Operand};
 use crate::error::{Error, Result};
 use crate::memory::{Hold, Node, bring};
@@ -67,7 +67,7 @@ impl<'a> Job<'a> {
     #[cold]
     pub(super) fn poison(&self, error: &Arc<Error>) {
         for node in self.written() {
-            node.set_all(crate::coherence::State::UNINITIALISED);
+            node.set_all(State::UNINITIALISED);
             node.failed(error);
         }
     }
@@ -135,6 +135,8 @@ impl Shared {
         }
         for (node, role) in job.operands {
             if let Err(error) = node.commit(pe.resource, *role) {
+                // Results that did come back are none of a call that has failed, and nothing to try it again on.
+                job.written().for_each(|node| node.set_all(State::UNINITIALISED));
                 return Err(record(job, error));
             }
         }
