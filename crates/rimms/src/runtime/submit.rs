@@ -171,6 +171,13 @@ impl Shared {
         !self.resources.is_lost(pe.resource) && can_never_hold(&self.resources, pe.resource, None, nodes).is_none()
     }
 
+    /// What the call is expected to take on a PE: as measured there, or else on another of its kind.
+    fn expected_cost(&self, call: &Call, at: usize, pe: &Pe, size: usize) -> Option<f64> {
+        let on = |at: usize| self.costs.estimate(call.kind(), at, size);
+        let alike = || self.pes.iter().enumerate().filter(|(i, other)| *i != at && other.kind() == pe.kind());
+        on(at).or_else(|| alike().find_map(|(i, _)| on(i)))
+    }
+
     /// Asks the policy.
     fn choose_among<'a>(
         &self,
@@ -189,7 +196,7 @@ impl Shared {
         let mut pes: SmallVec<[(usize, &Pe); 8]> = SmallVec::new();
         let mut candidates: SmallVec<[Candidate; 8]> = SmallVec::new();
         for (i, pe) in fitting {
-            let cost_ns = if self.policy.needs_costs() { self.costs.estimate(call.kind(), i, size) } else { None };
+            let cost_ns = if self.policy.needs_costs() { self.expected_cost(call, i, pe, size) } else { None };
             // What a thread of the program runs on it now is taken to be like this call.
             let busy_ns = pe.queue.expected_ns() as f64 + pe.running() as f64 * cost_ns.unwrap_or(0.0);
             let transfer_ns = outlook.as_ref().map_or(0.0, |o| o.transfer_ns(&self.resources, pe.resource));

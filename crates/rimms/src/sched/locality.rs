@@ -5,8 +5,8 @@ use super::{Candidate, Policy};
 /// The PE that would finish the call first, if it starts when the PE is free and its inputs are written, and then has to
 /// wait for the copies that it needs there. The default.
 ///
-/// A PE on which no call of the kind was measured yet is taken to need no time for it: where copies alone do not rule it
-/// out, it is tried. Ties go to the PE that needs fewer copies, then to the first.
+/// A PE on which no such call was measured yet costs what another of its kind does (`acc1`: what `acc0` does). Where none
+/// was measured either it is taken to need no time: where copies alone do not rule it out, it is tried. Ties go to the PE that needs fewer copies, then to the first.
 ///
 /// ```
 /// use rimms::sched::{Candidate, Locality, Policy};
