@@ -83,6 +83,10 @@ impl Device for Gated {
         self.inner.allocate(bytes)
     }
 
+    fn footprint(&self, bytes: u64) -> u64 {
+        self.inner.footprint(bytes)
+    }
+
     fn free(&self, address: u64) -> Result<(), DeviceError> {
         self.inner.free(address)
     }
