@@ -34,6 +34,7 @@ use crate::data::HeteData;
 use crate::device::Usage;
 use crate::error::{Error, Result};
 use crate::memory::Resources;
+use crate::order::in_kernel;
 use crate::sched::{Costs, Policy};
 use crate::trace::Counters;
 use bytemuck::Pod;
@@ -107,6 +108,10 @@ impl Drop for Core {
     /// Lets the workers finish what was accepted, and ends them.
     fn drop(&mut self) {
         self.shared.pes.iter().for_each(|pe| pe.queue.close());
+        // A kernel that drops the last handle must not wait for what may wait for it. The workers end by themselves.
+        if in_kernel() {
+            return;
+        }
         for (at, pe) in self.shared.pes.iter().enumerate() {
             pe.worker.end(&self.shared, at);
         }

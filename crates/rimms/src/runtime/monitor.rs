@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::order::Ticket;
 use parking_lot::{Condvar, Mutex};
 use std::fmt::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -160,7 +161,9 @@ impl Stall {
             *self = Self { progress, since: Instant::now(), told: false };
         } else if !self.told && self.since.elapsed() >= watch.after {
             self.told = true;
-            (watch.report)(&shared.who_waits_for_whom(self.since.elapsed()));
+            let report = shared.who_waits_for_whom(self.since.elapsed());
+            // The user's code: a panic in it is no reason to watch no longer.
+            let _ = catch_unwind(AssertUnwindSafe(|| (watch.report)(&report)));
         }
     }
 }

@@ -59,7 +59,7 @@ impl Worker {
 
     /// Waits until the worker of the closed queue `at` is through.
     pub(super) fn end(&self, shared: &Shared, at: usize) {
-        // One that drops the last handle, in a kernel, cannot wait for itself.
+        // One that drops the last handle, in what it calls of the user's, cannot wait for itself.
         let is_this = |thread: &JoinHandle<()>| thread.thread().id() == std::thread::current().id();
         if self.thread.lock().as_ref().is_none_or(is_this) {
             return;
@@ -79,7 +79,7 @@ fn main(shared: &Arc<Shared>, at: usize, last: u64, left: &Left) {
     if let Some((given_up, failure)) = left.lock().take() {
         let watched = |task: &Task| {
             let work = &task.work;
-            contained(|| shared.retry(at, failure, &job(work, &operands(work), Some(task))))
+            contained(work, pe, || shared.retry(at, failure, &job(work, &operands(work), Some(task))))
         };
         let Some(outcome) = watch(pe, given_up.work.clone(), watched) else { return };
         drop(given_up);
@@ -140,7 +140,7 @@ fn execute(shared: &Shared, at: usize, pe: &Pe, work: &Work, task: Option<&Task>
             pe.queue.set_waiting(None);
         }
     }
-    contained(|| shared.execute(at, pe, &job(work, &operands(work), task)))
+    contained(work, pe, || shared.execute(at, pe, &job(work, &operands(work), task)))
 }
 
 /// What became of the call: if it failed, what it was to write is missing.
@@ -166,9 +166,9 @@ fn job<'a>(work: &'a Work, operands: &'a [(&'a Node, Role)], task: Option<&'a Ta
 }
 
 /// A panic in a device or a policy of the user's is an answer too: a worker that dies answers nobody.
-fn contained(work: impl FnOnce() -> Result<()>) -> Result<()> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| {
+fn contained(work: &Work, pe: &Pe, execute: impl FnOnce() -> Result<()>) -> Result<()> {
+    catch_unwind(AssertUnwindSafe(execute)).unwrap_or_else(|payload| {
         let message = panic_message(&*payload);
-        Err(Error::Panicked { call: "a call".into(), pe: "its device".into(), message })
+        Err(Error::Panicked { call: work.call.to_string().into(), pe: pe.name().into(), message })
     })
 }

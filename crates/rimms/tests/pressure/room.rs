@@ -130,7 +130,9 @@ fn a_large_call_drives_out_as_many_small_blocks_as_it_takes() {
     for heap in [HeapKind::Bitset { block: 64 }, HeapKind::NextFit, HeapKind::TwoLevel] {
         let (rt, _) = runtime(4 * KIB, heap);
         let mut small: Vec<_> = (0..32).map(|i| filled(&rt, 128, i as f32)).collect();
-        small.iter_mut().for_each(|x| drop(rt.scale_in_place(2.0, x).unwrap()));
+        for x in &mut small {
+            rt.scale_in_place(2.0, x).unwrap();
+        }
         let mut large = filled(&rt, 4 * KIB, 1.0);
         rt.scale_in_place(2.0, &mut large).unwrap();
         assert_eq!(rt.counters().evictions, 32);
