@@ -25,8 +25,10 @@
 //! | hold data and divide it | [`HeteData`], [`View`] |
 //! | look at it on the host | [`View::read`], [`View::update`], [`View::overwrite`] |
 //! | call | the methods of [`Runtime`]; [`op::UserOp`] for your own |
+//! | wait for a call, or have it done when it returns | [`Runtime::wait`], [`Runtime::blocking`] |
 //! | know what was copied, and why | [`Counters`] |
-//! | simulate an accelerator, or make a device fail | [`device::sim`], [`device::faulty`] |
+//! | know why nothing gets on, or give up a device that does not answer | [`RuntimeBuilder::watchdog`], [`RuntimeBuilder::time_limit`] |
+//! | simulate an accelerator, make a device fail, or hold it back | [`device::sim`], [`device::faulty`], [`device::gated`] |
 //! | add a device | [`device::Device`] and [`device::conformance`] |
 //! | add a scheduling policy | [`sched`] |
 //! | understand coherence | [`coherence`], [`MemoryMode`] |
@@ -47,7 +49,7 @@ pub use data::{HeteData, View};
 pub use error::{Error, Result};
 pub use num_complex::Complex32;
 pub use op::{Peak, Sample, ZipOp};
-pub use runtime::{Arg, Runtime, RuntimeBuilder, arg, arg_mut};
+pub use runtime::{Arg, Event, Runtime, RuntimeBuilder, arg, arg_mut};
 pub use trace::{Cause, Counters};
 
 /// README's programs are documentation tests.

@@ -97,3 +97,17 @@ fn devices() {
         assert_eq!(pe["simulated"], simulated);
     }
 }
+
+#[test]
+fn a_device_with_room_for_little_more_than_one_call_gives_the_same_answer() {
+    let run = |more: &[&str]| {
+        json(&[&["run", "pulse-doppler", "--style", "paper", "--on", "acc", "--json"], more].concat())
+    };
+    let roomy = run(&[]);
+    assert_eq!(roomy["evictions"], 0);
+    for memory in ["reference", "last-resource", "valid-set"] {
+        let tight = run(&["--device-memory", "8KiB", "--memory", memory]);
+        assert!(tight["evictions"].as_u64().unwrap() > 0, "{tight}");
+        assert_eq!(tight["result"], roomy["result"]);
+    }
+}

@@ -7,7 +7,7 @@
 //!
 //! On the host, where most accesses find what they need, they take no lock: a read
 //! of what is valid there; a write of what nobody else has, or what was there
-//! before. Whoever evicts writes to the host's storage what is valid on the device
+//! before, or of what nobody has and no claim stands on. Whoever evicts writes to the host's storage what is valid on the device
 //! alone, and only that; a writer of such bytes holds a claim on them instead.
 
 use super::claims::Claim;
@@ -73,7 +73,7 @@ impl Node {
         let ready = |state: State| match role {
             Role::In => state.is_valid_on(r),
             Role::InOut => state.valid() == ResourceSet::only(r),
-            Role::Out => (state.is_valid_on(r) || state == State::UNINITIALISED) && self.is_leaf(),
+            Role::Out => self.is_leaf() && (state.is_valid_on(r) || self.is_fresh(state)),
         };
         if r.is_host() && ready(self.state()) {
             return Ok(Located { span: self.datum().host_span(self.region()), hold: Hold::Nothing });
@@ -94,12 +94,20 @@ impl Node {
             self.make_valid(r, &mut place, cause)?;
         }
         let has_others = |leaf: &Node| !leaf.state().valid().without(ResourceId::HOST).is_empty();
-        if role.writes() && r.is_host() && self.any_leaf(has_others) {
+        if role.writes() && r.is_host() {
             let mut locked = datum.lock();
             locked.wait_for(ResourceSet::only(r), self.region())?;
-            place.hold = Hold::Claim(locked.claim(ResourceSet::only(r), *self.region()));
+            if self.any_leaf(has_others) {
+                place.hold = Hold::Claim(locked.claim(ResourceSet::only(r), *self.region()));
+            }
         }
         Ok(place)
+    }
+
+    /// Nobody has the leaf, and nobody is still at what somebody had.
+    #[inline]
+    fn is_fresh(&self, state: State) -> bool {
+        state == State::UNINITIALISED && self.datum().is_unclaimed()
     }
 
     /// Is this so of any leaf?

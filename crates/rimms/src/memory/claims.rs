@@ -19,6 +19,7 @@ use super::node::Region;
 use crate::coherence::{ResourceId, ResourceSet};
 use crate::error::Result;
 use smallvec::SmallVec;
+use std::sync::atomic::Ordering::{Release, SeqCst};
 
 struct Claimed {
     id: u64,
@@ -43,6 +44,16 @@ impl Claims {
     fn in_the_way(&self, targets: ResourceSet, region: &Region) -> Option<ResourceSet> {
         let overlaps = |c: &&Claimed| !c.targets.and(targets).is_empty() && c.region.overlaps(region);
         self.standing.iter().find(overlaps).map(|c| c.targets)
+    }
+}
+
+impl Datum {
+    /// Does no claim stand, as whoever found a leaf uninitialised needs to know? Somebody may have begun to write the
+    /// leaf, and failed, while it was still being evicted to the host. Whoever evicts notes the claim before it looks
+    /// at the state; whoever asks this has seen the state changed after that, and looks at the note in a step that
+    /// comes after all those.
+    pub(super) fn is_unclaimed(&self) -> bool {
+        !self.is_claimed.fetch_or(false, SeqCst)
     }
 }
 
@@ -77,6 +88,8 @@ impl<'a> Locked<'a> {
         let id = claims.next;
         claims.next += 1;
         claims.standing.push(Claimed { id, targets, region });
+        // Before the states are looked at: see `is_unclaimed`.
+        self.datum().is_claimed.swap(true, SeqCst);
         Claim { datum: self.datum(), id }
     }
 }
@@ -84,7 +97,9 @@ impl<'a> Locked<'a> {
 impl Drop for Claim<'_> {
     fn drop(&mut self) {
         let mut locked = self.datum.lock();
-        locked.get().claims.standing.retain(|c| c.id != self.id);
+        let standing = &mut locked.get().claims.standing;
+        standing.retain(|c| c.id != self.id);
+        self.datum.is_claimed.store(!standing.is_empty(), Release);
         locked.released();
     }
 }

@@ -50,6 +50,8 @@ pub(crate) struct Datum {
     allocated: usize,
     /// Was it ever listed in a registry? Spares a look into all of them where not.
     was_listed: AtomicBool,
+    /// Does any claim stand? Changed under the lock.
+    pub(super) is_claimed: AtomicBool,
     /// Has any write ever failed? Spares a look under the lock where none has.
     pub(super) has_failed: AtomicBool,
 }
@@ -118,6 +120,7 @@ impl Owned {
                 owners: AtomicU32::new(1),
                 allocated: layout.size(),
                 was_listed: AtomicBool::new(false),
+                is_claimed: AtomicBool::new(false),
                 has_failed: AtomicBool::new(false),
             });
         }

@@ -102,8 +102,11 @@ pub(super) fn evict(victim: &Candidate, r: ResourceId, clean_only: bool) -> Resu
         return Ok(Outcome::Stays);
     }
     let _claim = locked.claim(with_host(r), region);
+    // Once more, now that writers see the claim: one that has begun since the first look is not to be written over.
+    drop(found);
+    let found = Found::look(locked.get(), datum.root(), r, &region);
     drop(locked);
-    let Found { mut leaves, copies } = found;
+    let Found { mut leaves, copies } = found?;
     let copied = copies.make(datum, Cause::Eviction, &mut |leaf, _| leaves.written(leaf));
     let outcome = leaves.give_up(datum.lock(), r, victim.address, copied.is_ok());
     copied.map(|()| outcome)
