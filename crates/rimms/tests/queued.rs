@@ -260,3 +260,19 @@ fn any_of_several_events_wakes_its_waiter() {
     assert!(matches!(other.wait(events[0]), Err(Error::OtherRuntime { .. })));
     opener.join().unwrap();
 }
+
+#[test]
+fn what_a_call_holds_is_let_go_when_it_is_done() {
+    let watched = Runtime::builder().watchdog(Duration::from_secs(60), |_| {});
+    for builder in [Runtime::builder(), watched] {
+        let rt = builder.cpus(1).build().unwrap();
+        let op = UserOp::builder("hold").output::<f32>().on_cpu(|_| Ok(())).build().unwrap();
+        let mut x = rt.alloc::<f32>(8).unwrap();
+        for round in 0..2_000 {
+            let held = Arc::new(());
+            let event = rt.call(&op.with(held.clone()), &mut [arg_mut(&mut x)]).unwrap();
+            rt.wait(event).unwrap();
+            assert_eq!(Arc::strong_count(&held), 1, "round {round}");
+        }
+    }
+}
