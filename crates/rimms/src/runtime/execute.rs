@@ -163,8 +163,12 @@ impl Shared {
             self.place_on_device(pe, job, &mut operands, holds).map_err(Stop::before)?;
         }
         let turn = pe.turn().map_err(Stop::before)?;
-        for (node, role) in job.operands {
-            node.begin(pe.resource, *role);
+        let begin = || job.operands.iter().for_each(|(node, role)| node.begin(pe.resource, *role));
+        match job.task {
+            None => begin(),
+            // Copies may have taken too long: then others are at what this was to write.
+            Some(task) if !task.unless_abandoned(begin) => return Err(Stop::before(self.resources.gone(pe.resource))),
+            Some(_) => {}
         }
         let launched = self.launch(at, pe, job, &operands);
         drop(turn);

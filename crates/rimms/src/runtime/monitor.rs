@@ -58,6 +58,16 @@ impl Task {
         true
     }
 
+    /// Does `f`, unless the call was taken away; it is not taken away meanwhile. Returns whether it was done.
+    pub(super) fn unless_abandoned(&self, f: impl FnOnce()) -> bool {
+        let phase = self.phase.lock();
+        let is_ours = !matches!(*phase, Phase::Abandoned);
+        if is_ours {
+            f();
+        }
+        is_ours
+    }
+
     pub(super) fn is_abandoned(&self) -> bool {
         matches!(*self.phase.lock(), Phase::Abandoned)
     }
