@@ -95,7 +95,8 @@ fn chain(rt: &Runtime, calls: usize) -> [u32; 5] {
 fn a_chain_of_large_calls_finishes_in_little_more_than_one_of_them_needs() {
     // Three operands of 4 KiB, and a tenth more.
     let tenth_more = 3 * 4096 + 1280;
-    let roomy = Runtime::builder().cpus(0).device(Sim::acc("acc0", 1 << 20, Default::default()).unwrap()).build().unwrap();
+    let roomy =
+        Runtime::builder().cpus(0).device(Sim::acc("acc0", 1 << 20, Default::default()).unwrap()).build().unwrap();
     let right = chain(&roomy, 60);
     assert_eq!(roomy.counters().evictions, 0);
     for heap in HEAPS {
@@ -142,7 +143,7 @@ fn operands_of_unequal_size_find_room_again_and_again_at_a_tenth_more_than_the_l
             for (i, x) in data.iter().enumerate().skip(2) {
                 let flips: usize =
                     (0..40).map(|r| usize::from(2 + r * 7 % 4 == i) + usize::from(2 + r * 5 % 4 == i)).sum();
-                let want = if flips % 2 == 0 { i as f32 } else { -(i as f32) };
+                let want = if flips.is_multiple_of(2) { i as f32 } else { -(i as f32) };
                 assert!(x.read().unwrap().iter().all(|v| *v == want), "{heap}, {mode}, datum {i}");
             }
         }
