@@ -178,6 +178,8 @@ impl Worker<'_> {
                 *datum.meaning.part_mut(path) = part;
                 return false;
             }
+            // One that took too long may still be at these bytes.
+            (Err(Error::DeviceLost { .. }), None, _) => return false,
             (Err(e), None, _) => panic!("nothing there to be joined, and yet: {e}"),
         }
         true
