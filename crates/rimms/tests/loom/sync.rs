@@ -5,9 +5,9 @@ pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 pub(crate) use loom::thread::yield_now;
 use std::ops::{Deref, DerefMut};
 
-/// One look, then parked: what a model is to show.
-pub(crate) const SPINS: u32 = 0;
-pub(crate) const YIELDS: u32 = 0;
+/// A look or two, then parked: what a model is to show.
+pub(crate) const SPINS: u32 = 1;
+pub(crate) const YIELDS: u32 = 1;
 
 #[derive(Default)]
 pub(crate) struct Mutex<T>(loom::sync::Mutex<T>);
