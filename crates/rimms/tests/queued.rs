@@ -276,3 +276,21 @@ fn what_a_call_holds_is_let_go_when_it_is_done() {
         }
     }
 }
+
+#[test]
+fn a_long_chain_of_calls_that_fail_for_the_first_says_what_was_first() {
+    let rt = Runtime::builder().cpus(1).build().unwrap();
+    let fails = UserOp::builder("solver").inout::<f32>().on_cpu(|_| Err("no root".into())).build().unwrap().call();
+    let mut x = written(&rt, 8, 1.0);
+    rt.call(&fails, &mut [arg_mut(&mut x)]).unwrap();
+    let mut last = None;
+    for _ in 0..100_000 {
+        last = Some(rt.scale_in_place(2.0, &mut x).unwrap());
+    }
+    let text = rt.wait(last.unwrap()).unwrap_err().to_string();
+    assert!(text.ends_with("no root") && text.len() < 200, "{} bytes: {text:.300}", text.len());
+    x.fragment(2).unwrap();
+    x[0].overwrite().unwrap().fill(1.0).unwrap();
+    let text = x.join().unwrap_err().to_string();
+    assert!(text.ends_with("no root"), "{text:.300}");
+}

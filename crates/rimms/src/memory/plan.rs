@@ -229,8 +229,13 @@ pub(super) fn place_on<'r>(
     }
 }
 
+/// Why the leaf cannot be read. What failed first is the cause, not what failed for that: a chain of calls may be long.
 pub(super) fn uninitialised(leaf: &Node, residency: &Residency) -> Error {
-    Error::Uninitialised { datum: leaf.datum().describe(leaf), cause: residency.cause(leaf.region()) }
+    let first = |cause: Arc<Error>| match &*cause {
+        Error::Uninitialised { cause: Some(first), .. } => first.clone(),
+        _ => cause,
+    };
+    Error::Uninitialised { datum: leaf.datum().describe(leaf), cause: residency.cause(leaf.region()).map(first) }
 }
 
 fn maintain(datum: &Datum, from: ResourceId, to: ResourceId, leaf: &Node) -> Result<()> {

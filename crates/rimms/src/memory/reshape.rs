@@ -7,9 +7,10 @@
 
 use super::claims::Claim;
 use super::node::{Node, Region};
+use super::plan::uninitialised;
 use super::residency::Residency;
 use crate::coherence::{MemoryMode, ResourceId, ResourceSet, State};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::trace::Cause;
 
 impl Node {
@@ -104,8 +105,7 @@ impl Node {
         match (missing, common) {
             (Some(_), None) => return Ok(Agreement::On(State::UNINITIALISED)),
             (Some(leaf), Some(_)) => {
-                let cause = residency.cause(leaf.region());
-                return Err(Error::Uninitialised { datum: self.datum().describe(leaf), cause });
+                return Err(uninitialised(leaf, residency));
             }
             (None, _) => {}
         }
