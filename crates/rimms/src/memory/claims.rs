@@ -67,18 +67,27 @@ impl<'a> Locked<'a> {
     /// Returns once no other claim stands in the way.
     ///
     /// # Errors
-    /// [`DeviceLost`](crate::Error::DeviceLost) where one does whose device is lost: it may be stuck in a copy for ever.
+    /// As [`may_claim`](Self::may_claim).
     pub(super) fn wait_for(&mut self, targets: ResourceSet, region: &Region) -> Result<()> {
-        while let Some(claimed) = self.if_any().and_then(|residency| residency.claims.in_the_way(targets, region)) {
-            let resources = &self.datum().resources;
-            if resources.is_any_lost()
-                && let Some(lost) = claimed.iter().find(|r| resources.is_lost(*r))
-            {
-                return Err(resources.gone(lost));
-            }
+        while !self.may_claim(targets, region)? {
             self.wait();
         }
         Ok(())
+    }
+
+    /// Does no other claim stand in the way now?
+    ///
+    /// # Errors
+    /// [`DeviceLost`](crate::Error::DeviceLost) where one does whose device is lost: it may be stuck in a copy for ever.
+    pub(super) fn may_claim(&self, targets: ResourceSet, region: &Region) -> Result<bool> {
+        let Some(claimed) = self.if_any().and_then(|residency| residency.claims.in_the_way(targets, region)) else {
+            return Ok(true);
+        };
+        let resources = &self.datum().resources;
+        match claimed.iter().find(|r| resources.is_lost(*r)) {
+            Some(lost) => Err(resources.gone(lost)),
+            None => Ok(false),
+        }
     }
 
     /// Claims what no other claim stands in the way of.

@@ -82,23 +82,23 @@ impl Obstacles {
 /// Evicts one block, if nobody uses it.
 ///
 /// # Errors
-/// A copy that failed. The block stays, and what it holds stays valid.
+/// A copy that failed, or that nobody knows the end of. The block stays, and what it holds stays valid.
 pub(super) fn evict(victim: &Candidate, r: ResourceId, clean_only: bool) -> Result<Outcome> {
     let datum = &*victim.datum;
     let mut locked = datum.lock();
-    let residency = locked.get();
-    let Some((&region, block)) = residency.block_at(r, victim.address) else { return Ok(Outcome::Stays) };
-    if Arc::strong_count(block) > UNUSED || !residency.claims.allow(ResourceSet::only(r), &region) {
+    let Some((&region, block)) = locked.get().block_at(r, victim.address) else { return Ok(Outcome::Stays) };
+    let is_used = Arc::strong_count(block) > UNUSED;
+    if is_used || !locked.may_claim(ResourceSet::only(r), &region)? {
         return Ok(Outcome::Stays);
     }
-    let found = Found::look(residency, datum.root(), r, &region)?;
+    let found = Found::look(locked.get(), datum.root(), r, &region)?;
     if found.copies.is_empty() {
         return Ok(found.leaves.give_up(locked, r, victim.address, true));
     }
     if clean_only {
         return Ok(Outcome::IsDirty);
     }
-    if !residency.claims.allow(with_host(r), &region) {
+    if !locked.may_claim(with_host(r), &region)? {
         return Ok(Outcome::Stays);
     }
     let _claim = locked.claim(with_host(r), region);
