@@ -4,16 +4,17 @@
 //! whether it was met. Work is timed in short pieces of which the fastest tenth counts, so that what else the
 //! machine does counts little.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, dropping_copy_types)]
 
 use std::hint::black_box;
 use std::ops::BitXor;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Barrier, Mutex};
 use std::thread;
 use std::time::Instant;
 
 use bytemuck::Pod;
-use rimms_devmem::{Address, AddressLayout, AddressSpace, Flags, Init, Memory};
+use rimms_devmem::{Address, AddressLayout, AddressSpace, AtomicOp, Flags, Init, Memory};
 
 /// How much to run: pieces that are timed one by one, and bytes of the long moves.
 #[derive(Clone, Copy)]
@@ -49,7 +50,7 @@ fn report(what: &str, found: f64, unit: &str, target: Option<(f64, bool)>) {
         Some((target, at_most)) => {
             let met = if at_most { found <= target } else { found >= target };
             let sign = if at_most { "≤" } else { "≥" };
-            format!("target {sign} {target} {unit}: {}", if met { "met" } else { "MISSED" })
+            format!("target {sign} {target:.2} {unit}: {}", if met { "met" } else { "MISSED" })
         }
         None => "floor".to_owned(),
     };
@@ -127,6 +128,32 @@ fn floor(effort: Effort) {
     report("store 8 B, plain array", stores, "ns", None);
 }
 
+#[inline(never)]
+fn add_all(memory: &Memory, addresses: &[Address]) {
+    addresses.iter().for_each(|address| drop(black_box(memory.atomic(*address, AtomicOp::Add, 1u64).unwrap())));
+}
+
+#[inline(never)]
+fn add_plain(words: &[AtomicU64], order: &[usize]) {
+    order.iter().for_each(|at| drop(black_box(words[*at].fetch_add(1, Ordering::AcqRel))));
+}
+
+/// Atomic sums beside the host's own, each thread on words of its own.
+fn atomics(effort: Effort) {
+    let order: Vec<usize> = (0..ELEMENTS).map(|i| (i * 389 % ELEMENTS) as usize).collect();
+    for threads in [1, 2] {
+        let words = |_| (0..ELEMENTS).map(|_| AtomicU64::new(0)).collect::<Vec<_>>();
+        let plain: Vec<_> = (0..threads).map(words).collect();
+        let bare = undisturbed(effort, threads, COUNT, |id| (0..TURNS).for_each(|_| add_plain(&plain[id], &order)));
+        report(&format!("atomic add 8 B, the host's, {threads} threads"), bare, "ns", None);
+        let memory = Memory::new(AddressSpace::Global, AddressLayout::GLOBAL);
+        let buffer = |_| memory.allocate(ELEMENTS * 8, Flags::default(), Init::Zeroed).unwrap();
+        let sets: Vec<_> = (0..threads).map(buffer).map(|buffer| addresses::<u64>(&memory, buffer)).collect();
+        let time = undisturbed(effort, threads, COUNT, |id| (0..TURNS).for_each(|_| add_all(&memory, &sets[id])));
+        report(&format!("atomic add 8 B, {threads} threads"), time, "ns", Some((1.15 * bare, true)));
+    }
+}
+
 fn pairs(effort: Effort) {
     // Long enough for the work that is done once in many frees to show in every piece.
     let (count, effort) = (20_000, Effort { pieces: effort.pieces / 40, ..effort });
@@ -182,6 +209,7 @@ fn main() {
     single::<u32>(effort, "4 B");
     single::<u64>(effort, "8 B");
     single::<u128>(effort, "16 B");
+    atomics(effort);
     pairs(effort);
     bulk(effort);
 }

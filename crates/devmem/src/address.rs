@@ -181,6 +181,7 @@ impl AddressLayout {
     }
 
     /// The parts of an address; every address has some.
+    #[inline]
     pub const fn decode(self, address: Address) -> Parts {
         let high = address.0 >> self.offset_bits();
         Parts {
@@ -193,9 +194,12 @@ impl AddressLayout {
     /// The address `bytes` further on, or `None` when that is outside the offsets of the same buffer.
     ///
     /// The end of a buffer of the greatest size is such an address: it has no number of its own.
+    #[inline]
     pub const fn add(self, address: Address, bytes: u64) -> Option<Address> {
-        let room = self.greatest_buffer() - 1 - self.decode(address).offset;
-        if bytes > room { None } else { Some(Address(address.0 + bytes)) }
+        match address.0.checked_add(bytes) {
+            Some(sum) if (sum ^ address.0) >> self.offset_bits() == 0 => Some(Address(sum)),
+            _ => None,
+        }
     }
 
     /// The address `delta` bytes away, forwards or backwards, or `None` when that is outside the offsets

@@ -23,6 +23,10 @@
 //! # Ok::<(), Fault>(())
 //! ```
 //!
+//! A [`Device`] puts a global memory and an observer together and runs kernels: `async` functions over a work-item
+//! ([`Item`]), with local and private memory and barriers. [`observe`] says what can be watched; [`check`] has the
+//! checkers: invalid uses, uninitialised reads, data races, counts.
+//!
 //! # What holds
 //! * No address, size, alignment or flag makes a method panic or leaves defined behaviour, on any number of threads;
 //!   a refused operation changes nothing.
@@ -35,7 +39,8 @@
 //!
 //! # Inside
 //! `raw` holds the unsafe code: storage, the slot table, and the argument why no access touches storage after
-//! it was reused. `indices` and `shards` are the allocator.
+//! it was reused. `indices` and `shards` are the allocator, `memory` what is done to buffers and through addresses. `view`
+//! tells the observer of it, `kernel` runs kernels on views, and `check` is a user of `observe` as any other.
 
 mod address;
 mod atomic;
@@ -48,6 +53,7 @@ pub mod observe;
 mod raw;
 mod shards;
 mod space;
+mod sync;
 mod view;
 
 pub use address::{Address, AddressLayout, LayoutError, Parts};

@@ -121,12 +121,28 @@ impl<'a, O: Observer> View<'a, O> {
     ///
     /// # Errors
     /// As [`Memory::load_value`].
-    #[inline]
+    #[inline(always)]
     pub fn load_value<T: Pod>(&self, address: Address) -> Result<T, Fault> {
-        let result = self.memory.load_value_at::<T>(address).map_err(|fault| self.named(fault));
-        let outcome = result.as_ref().map(|(_, root)| *root);
-        self.observer.load(self.at(), &self.event(address, size_of::<T>(), outcome));
-        result.map(|(value, _)| value)
+        loop {
+            if let Some((value, root)) = self.memory.try_load_value::<T>(address) {
+                self.observer.load(self.at(), &self.event(address, size_of::<T>(), Ok(root)));
+                return Ok(value);
+            }
+            self.refuse_load(address, size_of::<T>(), align_of::<T>())?;
+            if size_of::<T>() == 0 {
+                return Ok(T::zeroed());
+            }
+        }
+    }
+
+    /// Judges a load that could not be done, and tells of it if it may not.
+    #[cold]
+    #[inline(never)]
+    fn refuse_load(&self, address: Address, size: usize, alignment: usize) -> Result<(), Fault> {
+        let judged = self.memory.judge::<0>(address, size as u64, alignment as u64, Access::Read);
+        judged.map_err(|fault| self.named(fault)).inspect_err(|fault| {
+            self.observer.load(self.at(), &self.event(address, size, Err(fault)));
+        })
     }
 
     /// Copies `from` to the bytes at `address`, as [`Memory::store`].
@@ -148,15 +164,37 @@ impl<'a, O: Observer> View<'a, O> {
     ///
     /// # Errors
     /// As [`Memory::store_value`].
-    #[inline]
+    #[inline(always)]
     pub fn store_value<T: Pod>(&self, address: Address, value: T) -> Result<(), Fault> {
-        let store = || match O::COMPARES_STORES {
-            true => self.memory.store_value_at::<T, true>(address, value),
-            false => self.memory.store_value_at::<T, false>(address, value),
-        };
-        let result = self.refuse_change(address, size_of::<T>()).and_then(|()| store());
-        self.tell_store(address, size_of::<T>(), &result, Data::Bytes(bytemuck::bytes_of(&value)));
-        result.map(drop)
+        loop {
+            let stored = match O::COMPARES_STORES {
+                _ if self.is_constant => None,
+                true => self.memory.try_store_value::<T, true>(address, value),
+                false => self.memory.try_store_value::<T, false>(address, value),
+            };
+            let data = Data::Bytes(bytemuck::bytes_of(&value));
+            if let Some((root, changes)) = stored {
+                let event = self.event(address, size_of::<T>(), Ok(root));
+                self.observer.store(self.at(), &event, Stored { data, changes });
+                return Ok(());
+            }
+            self.refuse_store(address, align_of::<T>(), bytemuck::bytes_of(&value))?;
+            if size_of::<T>() == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Judges a store that could not be done, and tells of it if it may not.
+    #[cold]
+    #[inline(never)]
+    fn refuse_store(&self, address: Address, alignment: usize, bytes: &[u8]) -> Result<(), Fault> {
+        let size = bytes.len();
+        let judge = || self.memory.judge::<0>(address, size as u64, alignment as u64, Access::Write);
+        self.refuse_change(address, size).and_then(|()| judge()).inspect_err(|fault| {
+            let event = self.event(address, size, Err(fault));
+            self.observer.store(self.at(), &event, Stored { data: Data::Bytes(bytes), changes: true });
+        })
     }
 
     #[inline(always)]
@@ -170,35 +208,48 @@ impl<'a, O: Observer> View<'a, O> {
     ///
     /// # Errors
     /// As [`Memory::atomic`].
-    #[inline]
+    #[inline(always)]
     pub fn atomic<T: AtomicValue>(&self, address: Address, op: T::Op, operand: T) -> Result<T, Fault> {
         let op: AtomicOp = op.into();
-        let change = self.refuse_change(address, size_of::<T>());
-        self.tell_atomic(address, op, change.and_then(|()| self.memory.change_by(address, op, operand)))
+        self.change::<T>(address, op, || self.memory.try_change_by(address, op, operand))
     }
 
     /// Compares and exchanges, as [`Memory::compare_exchange`].
     ///
     /// # Errors
     /// As [`Memory::compare_exchange`].
-    #[inline]
+    #[inline(always)]
     pub fn compare_exchange<T: AtomicInteger>(&self, address: Address, expected: T, new: T) -> Result<T, Fault> {
-        let change = self.refuse_change(address, size_of::<T>());
-        let change = change.and_then(|()| self.memory.change_if(address, expected, new));
-        self.tell_atomic(address, AtomicOp::CompareExchange, change)
+        self.change::<T>(address, AtomicOp::CompareExchange, || self.memory.try_change_if(address, expected, new))
     }
 
     #[inline(always)]
-    fn tell_atomic<T: AtomicValue>(
+    fn change<T: AtomicValue>(
         &self,
         address: Address,
         op: AtomicOp,
-        result: Result<Change<T>, Fault>,
+        change: impl Fn() -> Option<Change<T>>,
     ) -> Result<T, Fault> {
-        let event = self.event(address, size_of::<T>(), result.as_ref().map(|change| change.root));
-        let (stored, aligned) = result.as_ref().map_or((false, true), |change| (change.stored, change.aligned));
-        self.observer.atomic(self.at(), &event, Atomic { op, stored, aligned });
-        result.map(|change| change.before)
+        loop {
+            let changed = if self.is_constant { None } else { change() };
+            if let Some(Change { before, stored, aligned, root }) = changed {
+                let event = self.event(address, size_of::<T>(), Ok(root));
+                self.observer.atomic(self.at(), &event, Atomic { op, stored, aligned });
+                return Ok(before);
+            }
+            self.refuse_atomic(address, size_of::<T>(), op)?;
+        }
+    }
+
+    /// Judges an atomic operation that could not be done, and tells of it if it may not.
+    #[cold]
+    #[inline(never)]
+    fn refuse_atomic(&self, address: Address, size: usize, op: AtomicOp) -> Result<(), Fault> {
+        let judge = || self.memory.judge::<0>(address, size as u64, 1, Access::Atomic);
+        self.refuse_change(address, size).and_then(|()| judge()).inspect_err(|fault| {
+            let event = self.event(address, size, Err(fault));
+            self.observer.atomic(self.at(), &event, Atomic { op, stored: false, aligned: true });
+        })
     }
 
     /// Copies within this memory, as [`Memory::copy`].

@@ -10,7 +10,7 @@ use super::finding::{Finding, Findings, Problem};
 use super::memcheck::event_place;
 use crate::kernel::{Kernel, Who};
 use crate::observe::{Allocated, At, Atomic, Contents, Data, Event, Observer, Stored};
-use crate::raw::shadow::Shadow;
+use crate::raw::shadow::{Buffer, Shadow};
 use crate::{Access, Address, AddressLayout, AddressSpace, Init, Memory};
 
 /// Bits in a word, and words in a page of bits: those of 4 KiB.
@@ -75,21 +75,24 @@ impl Defined {
         self.layout.base_of(root.raw())
     }
 
-    /// Whether the buffer has bits at all.
+    /// The bits of the buffer, if it has any.
     #[inline]
+    fn bits_of(&self, root: Address) -> Option<&Buffer<WORDS>> {
+        self.shadow.buffer(self.index(root)).filter(|buffer| buffer.is_of(self.base(root)))
+    }
+
     fn has_bits(&self, root: Address) -> bool {
-        self.shadow.is_of(self.index(root), self.base(root))
+        self.bits_of(root).is_some()
     }
 
     /// Defines the bytes or makes them undefined.
     #[inline(never)]
-    fn set(&self, root: Address, size: u64, defined: bool) {
-        let index = self.index(root);
+    fn set(&self, buffer: &Buffer<WORDS>, root: Address, size: u64, defined: bool) {
         self.for_each_part(root, size, |page, word, mask| {
             // What is as the page would be made need not make it.
-            let there = match self.shadow.page(index, page) {
-                None if self.shadow.fill(index) == Some(if defined { u64::MAX } else { 0 }) => return,
-                None => self.shadow.touch(index, page),
+            let there = match buffer.page(page) {
+                None if buffer.fill() == if defined { u64::MAX } else { 0 } => return,
+                None => self.shadow.touch(buffer, page),
                 there => there,
             };
             let Some(bits) = there.map(|page| &page[word]) else { return };
@@ -106,13 +109,12 @@ impl Defined {
 
     /// Of the bytes, which is the first that is undefined, and how many are.
     #[inline]
-    fn undefined(&self, root: Address, size: u64) -> Option<(u64, u64)> {
-        let index = self.index(root);
+    fn undefined(&self, buffer: &Buffer<WORDS>, root: Address, size: u64) -> Option<(u64, u64)> {
         let (mut done, mut first, mut count) = (0, 0, 0);
         self.for_each_part(root, size, |page, word, mask| {
-            let bits = match self.shadow.page(index, page) {
+            let bits = match buffer.page(page) {
                 Some(page) => page[word].load(Relaxed),
-                None => self.shadow.fill(index).unwrap_or(u64::MAX),
+                None => buffer.fill(),
             };
             let missing = mask & !bits;
             if missing != 0 {
@@ -143,13 +145,13 @@ impl Defined {
     /// Which of the bytes are defined, 64 a word, as they would lie from bit 0 on.
     fn read(&self, root: Address, size: u64) -> Vec<u64> {
         let mut bits = vec![0; size.div_ceil(BITS) as usize];
-        let has_bits = self.has_bits(root);
+        let buffer = self.bits_of(root);
         let mut done = 0u64;
         self.for_each_part(root, size, |page, word, mask| {
-            let found = match self.shadow.page(self.index(root), page) {
-                _ if !has_bits => u64::MAX,
-                Some(page) => page[word].load(Relaxed),
-                None => self.shadow.fill(self.index(root)).unwrap_or(u64::MAX),
+            let found = match buffer.map(|buffer| (buffer, buffer.page(page))) {
+                None => u64::MAX,
+                Some((_, Some(page))) => page[word].load(Relaxed),
+                Some((buffer, None)) => buffer.fill(),
             };
             let part = (found & mask) >> mask.trailing_zeros();
             let (at, shift) = ((done / BITS) as usize, done % BITS);
@@ -163,6 +165,7 @@ impl Defined {
     }
 
     fn write(&self, root: Address, size: u64, bits: &[u64]) {
+        let Some(buffer) = self.bits_of(root) else { return };
         for (at, word) in (0..).step_by(BITS as usize).zip(bits) {
             let mut done = 0;
             let count = BITS.min(size - at);
@@ -171,7 +174,7 @@ impl Defined {
                 let defined = rest & 1 == 1;
                 let run = if defined { rest.trailing_ones() } else { rest.trailing_zeros() };
                 let run = u64::from(run).min(count - done);
-                self.set(Address::from_raw(root.raw() + at + done), run, defined);
+                self.set(buffer, Address::from_raw(root.raw() + at + done), run, defined);
                 done += run;
             }
         }
@@ -179,7 +182,7 @@ impl Defined {
 
     fn begin(&self, base: Address, size: u64, defined: bool) {
         let index = self.index(base);
-        if defined && !self.shadow.has(index) {
+        if defined && self.shadow.buffer(index).is_none() {
             return;
         }
         let pages = usize::try_from(size.div_ceil(PAGE)).unwrap_or(usize::MAX);
@@ -201,34 +204,35 @@ impl Uninitialised {
     #[inline]
     fn check(&self, at: At<'_, Self>, event: &Event<'_>, access: Access) {
         let Ok(root) = event.outcome else { return };
-        if event.size > 0 && at.memory.has_bits(root) {
-            self.check_bits(at.memory, event, root, access);
+        if event.size > 0
+            && let Some(buffer) = at.memory.bits_of(root)
+        {
+            self.check_bits(at.memory, buffer, event, root, access);
         }
     }
 
     #[inline(never)]
-    fn check_bits(&self, defined: &Defined, event: &Event<'_>, root: Address, access: Access) {
-        if let Some((first, bytes)) = defined.undefined(root, event.size) {
-            self.tell(defined, event, root, access, Problem::Uninitialised { first, bytes });
+    fn check_bits(&self, defined: &Defined, buffer: &Buffer<WORDS>, event: &Event<'_>, root: Address, access: Access) {
+        let is_of_interest = self.host_reads || matches!(event.who, Who::Item(_));
+        if is_of_interest && let Some((first, bytes)) = defined.undefined(buffer, root, event.size) {
+            self.tell(event, access, Problem::Uninitialised { first, bytes });
+            defined.set(buffer, root, event.size, true);
         }
     }
 
     #[cold]
-    fn tell(&self, defined: &Defined, event: &Event<'_>, root: Address, access: Access, problem: Problem) {
-        if matches!(event.who, Who::Item(_)) || self.host_reads {
-            let place = event_place(event, access);
-            self.findings.add(Finding::of_use(problem, event.who, event.memory, Some(place)));
-            defined.set(root, event.size, true);
-        }
+    fn tell(&self, event: &Event<'_>, access: Access, problem: Problem) {
+        let place = event_place(event, access);
+        self.findings.add(Finding::of_use(problem, event.who, event.memory, Some(place)));
     }
 
     #[inline]
     fn define(at: At<'_, Self>, event: &Event<'_>) {
         if let Ok(root) = event.outcome
             && event.size > 0
-            && at.memory.has_bits(root)
+            && let Some(buffer) = at.memory.bits_of(root)
         {
-            at.memory.set(root, event.size, true);
+            at.memory.set(buffer, root, event.size, true);
         }
     }
 }
@@ -263,7 +267,9 @@ impl Observer for Uninitialised {
             let pages = usize::try_from(event.memory.size_of(base).unwrap_or(0).div_ceil(PAGE)).unwrap_or(usize::MAX);
             at.memory.shadow.begin(at.memory.index(root), base.raw(), pages, u64::MAX);
         }
-        at.memory.set(root, event.size, false);
+        if let Some(buffer) = at.memory.bits_of(root) {
+            at.memory.set(buffer, root, event.size, false);
+        }
     }
 
     #[inline]

@@ -73,13 +73,20 @@ impl<'a, O: Observer> Item<'a, O> {
     /// Its id in one dimension (0, 1 or 2; 0 in any other).
     #[inline(always)]
     pub fn global_id(&self, dimension: usize) -> u64 {
-        self.id().global_id().get(dimension).copied().unwrap_or(0)
+        let range = self.group().kernel().range();
+        match dimension {
+            0..3 => range.global_id_in(dimension, self.group().id(), self.local),
+            _ => 0,
+        }
     }
 
     /// Its id within its group in one dimension (0 beyond the third).
     #[inline(always)]
     pub fn local_id(&self, dimension: usize) -> u64 {
-        self.id().local_id().get(dimension).map_or(0, |id| u64::from(*id))
+        match dimension {
+            0..3 => u64::from(self.group().kernel().range().local_id_in(dimension, self.local)),
+            _ => 0,
+        }
     }
 
     /// The id of its group in one dimension (0 beyond the third).

@@ -131,23 +131,33 @@ impl NdRange {
     }
 
     /// The id within its group of the item with this number in it.
-    #[inline]
     pub fn local_id(&self, number: u32) -> [u32; 3] {
-        let [x, y, z] = self.local;
-        if y == 1 && z == 1 {
-            return [number, 0, 0];
-        }
-        [number % x, number / x % y, number / x / y]
+        [0, 1, 2].map(|d| self.local_id_in(d, number))
     }
 
     /// The global id of an item.
-    #[inline]
-    pub(crate) fn global_id(&self, group: [u64; 3], local: [u32; 3]) -> [u64; 3] {
+    pub(crate) fn global_id(&self, group: [u64; 3], number: u32) -> [u64; 3] {
+        [0, 1, 2].map(|d| self.global_id_in(d, group, number))
+    }
+
+    #[inline(always)]
+    pub(crate) fn local_id_in(&self, dimension: usize, number: u32) -> u32 {
+        let [x, y, _] = self.local;
+        if self.group_items == x {
+            // One dimension: no division.
+            return if dimension == 0 { number } else { 0 };
+        }
+        match dimension {
+            0 => number % x,
+            1 => number / x % y,
+            _ => number / x / y,
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn global_id_in(&self, dimension: usize, group: [u64; 3], number: u32) -> u64 {
+        let of_group = group[dimension].wrapping_mul(u64::from(self.local[dimension]));
         // No larger than the items and the offset, which were checked.
-        std::array::from_fn(|d| {
-            (group[d].wrapping_mul(u64::from(self.local[d])))
-                .wrapping_add(u64::from(local[d]))
-                .wrapping_add(self.offset[d])
-        })
+        of_group.wrapping_add(u64::from(self.local_id_in(dimension, number))).wrapping_add(self.offset[dimension])
     }
 }

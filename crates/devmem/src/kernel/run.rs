@@ -60,7 +60,11 @@ where
     let batch = (groups / (workers as u64 * TURNS)).max(1);
     let work = |worker| {
         let worker = Worker::new(device, &kept, Group::new(&identity, worker));
-        worker.run_groups(launch, &next, batch, |local| kernel(Item::new(&worker, local)))
+        // A fault is large: in a box, what a future returns is a word, which is cheap to look at.
+        worker.run_groups(launch, &next, batch, async |local| match kernel(Item::new(&worker, local)).await {
+            Ok(()) => None,
+            Err(fault) => Some(Box::new(fault)),
+        })
     };
     let outcome = if workers == 1 {
         work(0)
@@ -108,12 +112,12 @@ impl<'a, O: Observer> Worker<'a, O> {
         }
     }
 
-    fn run_groups<F: Future<Output = Result<(), Fault>>>(
+    fn run_groups(
         &self,
         launch: &Launch,
         next: &AtomicU64,
         batch: u64,
-        begin: impl Fn(u32) -> F,
+        begin: impl AsyncFn(u32) -> Option<Box<Fault>>,
     ) -> Result<Outcome, Fault> {
         let mut outcome = Outcome::default();
         let items = launch.range.group_items();
@@ -129,7 +133,7 @@ impl<'a, O: Observer> Worker<'a, O> {
                 self.group.begin(group);
                 self.begin_locals(launch)?;
                 self.device.observer.group_begin(self.launch, &self.group);
-                self.run_group(items, &mut futures, &mut places, &mut outcome, &begin);
+                self.run_group(items, &mut futures, &mut places, &mut outcome, &|local| begin(local));
                 self.device.observer.group_end(self.launch, &self.group);
                 self.end_memories();
             }
@@ -178,7 +182,7 @@ impl<'a, O: Observer> Worker<'a, O> {
     }
 
     #[inline(never)]
-    fn run_group<F: Future<Output = Result<(), Fault>>>(
+    fn run_group<F: Future<Output = Option<Box<Fault>>>>(
         &self,
         items: u32,
         futures: &mut Futures<F>,
@@ -189,6 +193,7 @@ impl<'a, O: Observer> Worker<'a, O> {
         let (observer, launch) = (&self.device.observer, self.launch);
         let context = &mut Context::from_waker(Waker::noop());
         places.clear();
+        places.round = Round::default();
         for local in 0..items {
             let item = WorkItem::new(&self.group, local);
             observer.item_begin(launch, item);
@@ -208,6 +213,7 @@ impl<'a, O: Observer> Worker<'a, O> {
             self.group.pass_barrier();
             outcome.barriers += 1;
             observer.barrier(launch, &self.group);
+            places.round = Round::default();
             for place in 0..taken {
                 let waiting = &mut places.waiting[place];
                 let item = WorkItem::new(&self.group, waiting.local);
@@ -215,7 +221,10 @@ impl<'a, O: Observer> Worker<'a, O> {
                     continue;
                 }
                 match futures.poll(place, context) {
-                    Poll::Pending => waiting.site = self.group.site.take(),
+                    Poll::Pending => {
+                        waiting.site = self.group.site.take();
+                        places.round.arrive(waiting.site);
+                    }
                     Poll::Ready(result) => {
                         waiting.ended = true;
                         left -= 1;
@@ -227,26 +236,20 @@ impl<'a, O: Observer> Worker<'a, O> {
     }
 
     #[inline(always)]
-    fn end(&self, item: WorkItem<'_>, result: Result<(), Fault>, places: &mut Places, outcome: &mut Outcome) {
+    fn end(&self, item: WorkItem<'_>, fault: Option<Box<Fault>>, places: &mut Places, outcome: &mut Outcome) {
         outcome.items += 1;
-        match result {
-            Ok(()) => places.ended_well += 1,
-            Err(fault) => outcome.fail(|| Failure::Fault { item: item.party(), fault }),
+        match fault {
+            None => places.ended_well += 1,
+            Some(fault) => outcome.fail(|| Failure::Fault { item: item.party(), fault: *fault }),
         }
         self.device.observer.item_end(self.launch, item);
     }
 
     /// Whether all items that wait do so at one barrier, and none has ended well without it. What is wrong otherwise is
     /// told.
-    #[inline]
+    #[inline(always)]
     fn all_arrived(&self, places: &Places, outcome: &mut Outcome) -> bool {
-        let mut waiting = places.waiting.iter().filter(|waiting| !waiting.ended);
-        let first = waiting.next().and_then(|waiting| waiting.site);
-        let same = |site: Option<&'static Location<'static>>| match (site, first) {
-            (Some(site), Some(first)) => std::ptr::eq(site, first) || site == first,
-            _ => false,
-        };
-        if first.is_some() && places.ended_well == 0 && waiting.all(|waiting| same(waiting.site)) {
+        if places.round.together && places.ended_well == 0 {
             return true;
         }
         self.tell_divergence(places, outcome);
@@ -293,6 +296,33 @@ struct Places {
     waiting: Vec<Waiting>,
     /// Items that ended without a fault.
     ended_well: u64,
+    round: Round,
+}
+
+/// Whether all that arrived since the last barrier came to one barrier.
+struct Round {
+    first: Option<&'static Location<'static>>,
+    together: bool,
+}
+
+impl Default for Round {
+    fn default() -> Self {
+        Round { first: None, together: true }
+    }
+}
+
+impl Round {
+    #[inline(always)]
+    fn arrive(&mut self, site: Option<&'static Location<'static>>) {
+        let Some(site) = site else {
+            self.together = false;
+            return;
+        };
+        match self.first {
+            None => self.first = Some(site),
+            Some(first) => self.together &= std::ptr::eq(site, first) || site == first,
+        }
+    }
 }
 
 struct Waiting {
@@ -308,7 +338,9 @@ impl Places {
         self.ended_well = 0;
     }
 
+    #[inline(always)]
     fn wait(&mut self, local: u32, site: Option<&'static Location<'static>>) {
+        self.round.arrive(site);
         self.waiting.push(Waiting { local, ended: false, site });
     }
 }

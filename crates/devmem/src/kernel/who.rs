@@ -50,14 +50,9 @@ impl Kernel {
     /// The work-item with this number.
     pub fn party(&self, number: u64) -> Party {
         let size = u64::from(self.range.group_items());
-        let (group, local) = (self.range.group_id(number / size), self.range.local_id((number % size) as u32));
-        Party {
-            kernel: self.name.clone(),
-            launch: self.launch,
-            global: self.range.global_id(group, local),
-            local,
-            group,
-        }
+        let (group, within) = (self.range.group_id(number / size), (number % size) as u32);
+        let (local, global) = (self.range.local_id(within), self.range.global_id(group, within));
+        Party { kernel: self.name.clone(), launch: self.launch, global, local, group }
     }
 }
 
@@ -161,7 +156,7 @@ impl<'a> WorkItem<'a> {
     /// Its global id.
     #[inline]
     pub fn global_id(&self) -> [u64; 3] {
-        self.group.kernel.range.global_id(self.group.id(), self.local_id())
+        self.group.kernel.range.global_id(self.group.id(), self.local)
     }
 
     /// Its name for findings.

@@ -101,11 +101,21 @@ impl Memory {
     /// The [`Fault`] of the access, or [`Fault::Misaligned`] when the offset is no multiple of `T`'s alignment.
     #[inline]
     pub fn load_value<T: Pod>(&self, address: Address) -> Result<T, Fault> {
-        self.load_value_at(address).map(|(value, _)| value)
+        loop {
+            if let Some((value, _)) = self.try_load_value(address) {
+                return Ok(value);
+            }
+            self.judge_value::<T>(address, Access::Read)?;
+            if size_of::<T>() == 0 {
+                return Ok(T::zeroed());
+            }
+        }
     }
 
+    /// The value at `address` and where it is in the buffer that it belongs to (as for all that give an address), if
+    /// the access may be done.
     #[inline(always)]
-    pub(crate) fn load_value_at<T: Pod>(&self, address: Address) -> Result<(T, Address), Fault> {
+    pub(crate) fn try_load_value<T: Pod>(&self, address: Address) -> Option<(T, Address)> {
         // Whole words go through registers: as bytes in memory they would be stored one by one and read back as one.
         if align_of::<T>() >= align_of::<u32>() {
             match size_of::<T>() {
@@ -116,18 +126,23 @@ impl Memory {
             }
         }
         let mut value = T::zeroed();
-        let range = Range::of::<T>(address, Access::Read);
-        let root = self.with_root::<0, _>(range, |bytes, root| {
+        let root = self.try_with::<0, _>(Range::of::<T>(address, Access::Read), |bytes, root| {
             bytes.load(bytemuck::bytes_of_mut(&mut value));
             root
         })?;
-        Ok((value, root))
+        Some((value, root))
     }
 
     #[inline(always)]
-    fn load_words<T: Pod, const N: usize>(&self, address: Address) -> Result<(T, Address), Fault> {
+    fn load_words<T: Pod, const N: usize>(&self, address: Address) -> Option<(T, Address)> {
         let range = Range::of::<T>(address, Access::Read);
-        self.with_root::<0, _>(range, |bytes, root| (bytemuck::cast(bytes.load_words::<N>()), root))
+        self.try_with::<0, _>(range, |bytes, root| (bytemuck::cast(bytes.load_words::<N>()), root))
+    }
+
+    /// Why the access to a value may not be done; `Ok` if it may (now).
+    #[inline(always)]
+    pub(crate) fn judge_value<T>(&self, address: Address, access: Access) -> Result<(), Fault> {
+        self.judge::<0>(address, size_of::<T>() as u64, align_of::<T>() as u64, access)
     }
 
     /// Stores a value at `address`.
@@ -136,15 +151,22 @@ impl Memory {
     /// The [`Fault`] of the access, or [`Fault::Misaligned`] when the offset is no multiple of `T`'s alignment.
     #[inline]
     pub fn store_value<T: Pod>(&self, address: Address, value: T) -> Result<(), Fault> {
-        self.store_value_at::<T, false>(address, value).map(drop)
+        while self.try_store_value::<T, false>(address, value).is_none() {
+            self.judge_value::<T>(address, Access::Write)?;
+            if size_of::<T>() == 0 {
+                break;
+            }
+        }
+        Ok(())
     }
 
+    /// Stores a value if the access may be done; whether any byte has changed, if that is asked.
     #[inline(always)]
-    pub(crate) fn store_value_at<T: Pod, const COMPARE: bool>(
+    pub(crate) fn try_store_value<T: Pod, const COMPARE: bool>(
         &self,
         address: Address,
         value: T,
-    ) -> Result<(Address, bool), Fault> {
+    ) -> Option<(Address, bool)> {
         if align_of::<T>() >= align_of::<u32>() {
             match size_of::<T>() {
                 4 => return self.store_words::<T, 1, COMPARE>(address, value),
@@ -153,8 +175,7 @@ impl Memory {
                 _ => {}
             }
         }
-        let range = Range::of::<T>(address, Access::Write);
-        self.with_root::<0, _>(range, |bytes, root| {
+        self.try_with::<0, _>(Range::of::<T>(address, Access::Write), |bytes, root| {
             let changes = !COMPARE || !equal(bytes, bytemuck::bytes_of(&value));
             bytes.store(bytemuck::bytes_of(&value));
             (root, changes)
@@ -166,9 +187,8 @@ impl Memory {
         &self,
         address: Address,
         value: T,
-    ) -> Result<(Address, bool), Fault> {
-        let range = Range::of::<T>(address, Access::Write);
-        self.with_root::<0, _>(range, |bytes, root| {
+    ) -> Option<(Address, bool)> {
+        self.try_with::<0, _>(Range::of::<T>(address, Access::Write), |bytes, root| {
             let words: [u32; N] = bytemuck::cast(value);
             let changes = !COMPARE || bytes.load_words::<N>() != words;
             bytes.store_words::<N>(words);
@@ -277,24 +297,39 @@ impl Memory {
         act: impl FnOnce(Bytes<'_>, Address) -> R,
     ) -> Result<R, Fault> {
         let Range { address, size, alignment, access } = range;
+        // Taken once; the loop would make a copy for each turn.
+        let mut act = Some(act);
         loop {
-            if let Some(pinned) = self.table.pin::<WORD>(address) {
-                let block = pinned.block();
-                let bytes = match access {
-                    Access::Write => block.writable(address.raw(), size, alignment),
-                    Access::Atomic => block.changeable(address.raw(), size, alignment),
-                    _ => block.readable(address.raw(), size, alignment),
-                };
-                if let Some(bytes) = bytes {
-                    let root = block.root().wrapping_add(address.raw().wrapping_sub(block.base()));
-                    return Ok(act(bytes, Address::from_raw(root)));
-                }
+            let done = self.try_with::<WORD, _>(range, |bytes, root| act.take().map(|act| act(bytes, root)));
+            if let Some(result) = done.flatten() {
+                return Ok(result);
             }
             self.judge::<WORD>(address, size, alignment, access)?;
-            if size == 0 {
+            if size == 0
+                && let Some(act) = act.take()
+            {
                 return Ok(act(Bytes::NONE, Address::NULL));
             }
         }
+    }
+
+    /// As [`with_root`](Self::with_root), if the range may be accessed so and is not empty. The fast check, and nothing else.
+    #[inline(always)]
+    pub(super) fn try_with<const WORD: usize, R>(
+        &self,
+        range: Range,
+        act: impl FnOnce(Bytes<'_>, Address) -> R,
+    ) -> Option<R> {
+        let Range { address, size, alignment, access } = range;
+        let pinned = self.table.pin::<WORD>(address)?;
+        let block = pinned.block();
+        let bytes = match access {
+            Access::Write => block.writable(address.raw(), size, alignment),
+            Access::Atomic => block.changeable(address.raw(), size, alignment),
+            _ => block.readable(address.raw(), size, alignment),
+        };
+        let root = block.root().wrapping_add(address.raw().wrapping_sub(block.base()));
+        Some(act(bytes?, Address::from_raw(root)))
     }
 }
 

@@ -35,18 +35,30 @@ impl Memory {
     /// Cost: that of the host's operation and some 2 ns.
     #[inline]
     pub fn atomic<T: AtomicValue>(&self, address: Address, op: T::Op, operand: T) -> Result<T, Fault> {
-        self.change_by(address, op.into(), operand).map(|change| change.before)
+        let op: AtomicOp = op.into();
+        loop {
+            if let Some(change) = self.try_change_by(address, op, operand) {
+                return Ok(change.before);
+            }
+            self.judge_atomic::<T>(address)?;
+        }
     }
 
     // In line, so that the operation is known where the caller knows it.
     #[inline(always)]
-    pub(crate) fn change_by<T: AtomicValue>(
+    pub(crate) fn try_change_by<T: AtomicValue>(
         &self,
         address: Address,
         op: AtomicOp,
         operand: T,
-    ) -> Result<Change<T>, Fault> {
-        self.change(address, |word| T::change(word, op, operand), |value| Some(value.apply(op, operand)))
+    ) -> Option<Change<T>> {
+        self.try_change(address, |word| T::change(word, op, operand), |value| Some(value.apply(op, operand)))
+    }
+
+    /// Why the operation may not be done; `Ok` if it may (now).
+    #[inline(always)]
+    pub(crate) fn judge_atomic<T>(&self, address: Address) -> Result<(), Fault> {
+        self.judge::<0>(address, size_of::<T>() as u64, 1, Access::Atomic)
     }
 
     /// Stores `new` at `address` if the value there is `expected`, in one step. The value that was there before: `new`
@@ -65,31 +77,32 @@ impl Memory {
     /// As [`atomic`](Self::atomic).
     #[inline]
     pub fn compare_exchange<T: AtomicInteger>(&self, address: Address, expected: T, new: T) -> Result<T, Fault> {
-        self.change_if(address, expected, new).map(|change| change.before)
+        loop {
+            if let Some(change) = self.try_change_if(address, expected, new) {
+                return Ok(change.before);
+            }
+            self.judge_atomic::<T>(address)?;
+        }
     }
 
-    #[inline]
-    pub(crate) fn change_if<T: AtomicInteger>(
-        &self,
-        address: Address,
-        expected: T,
-        new: T,
-    ) -> Result<Change<T>, Fault> {
-        let exchange = |word: T::Word<'_>| T::compare_exchange(word, expected, new);
-        let change = self.change(address, exchange, |value| (value == expected).then_some(new))?;
-        Ok(Change { stored: change.before == expected, ..change })
-    }
-
-    /// Does an operation that the host has for words, or for other offsets what it computes (`None`: nothing to store).
     #[inline(always)]
-    fn change<T: AtomicValue>(
+    pub(crate) fn try_change_if<T: AtomicInteger>(&self, address: Address, expected: T, new: T) -> Option<Change<T>> {
+        let exchange = |word: T::Word<'_>| T::compare_exchange(word, expected, new);
+        let change = self.try_change(address, exchange, |value| (value == expected).then_some(new))?;
+        Some(Change { stored: change.before == expected, ..change })
+    }
+
+    /// Does an operation that the host has for words, or for other offsets what it computes (`None`: nothing to store), if
+    /// the access may be done.
+    #[inline(always)]
+    fn try_change<T: AtomicValue>(
         &self,
         address: Address,
         on_word: impl Fn(<T as Sealed>::Word<'_>) -> T,
         apply: impl Fn(T) -> Option<T>,
-    ) -> Result<Change<T>, Fault> {
+    ) -> Option<Change<T>> {
         let range = Range::bytes(address, size_of::<T>() as u64, Access::Atomic);
-        self.with_root::<0, _>(range, |bytes, root| match T::word(bytes) {
+        self.try_with::<0, _>(range, |bytes, root| match T::word(bytes) {
             Some(word) => Change { before: on_word(word), stored: true, aligned: true, root },
             None => self.change_locked(root, bytes, &apply),
         })

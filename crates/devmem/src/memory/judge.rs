@@ -21,7 +21,7 @@ impl Memory {
     /// each fast check.)
     #[cold]
     #[inline(never)]
-    pub(super) fn judge<const WORD: usize>(
+    pub(crate) fn judge<const WORD: usize>(
         &self,
         address: Address,
         size: u64,

@@ -5,15 +5,16 @@
 
 use std::cell::Cell;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering, compiler_fence, fence};
+use std::sync::atomic::{Ordering, fence};
 
 use parking_lot::Mutex;
+
+use super::announce::Words;
 
 /// The words in which one thread announces what it accesses; on cache lines of their own.
 #[repr(align(128))]
 pub(crate) struct Reader {
-    /// Address under access, 0 for none. The second word is for the second address of a copy.
-    words: [AtomicU64; 2],
+    words: Words,
     number: usize,
 }
 
@@ -50,7 +51,7 @@ fn register() -> &'static Reader {
         return registry.idle.swap_remove(at);
     }
     let number = registry.all.len();
-    let reader = Box::leak(Box::new(Reader { words: Default::default(), number }));
+    let reader = Box::leak(Box::new(Reader { words: Words::new(), number }));
     registry.all.push(reader);
     reader
 }
@@ -82,10 +83,7 @@ impl<const WORD: usize> Pin<WORD> {
     pub(crate) fn announce(address: u64) -> Self {
         match CURRENT.get() {
             Some(reader) => {
-                // Release: whoever sees this announcement sees the access before it done.
-                reader.words[WORD].store(address, Ordering::Release);
-                // The other half of the barrier in `look`.
-                compiler_fence(Ordering::SeqCst);
+                reader.words.announce::<WORD>(address);
                 Pin(reader)
             }
             None => Self::announce_slowly(address),
@@ -96,7 +94,7 @@ impl<const WORD: usize> Pin<WORD> {
     #[inline(never)]
     fn announce_slowly(address: u64) -> Self {
         let reader = reader();
-        reader.words[WORD].store(address, Ordering::Release);
+        reader.words.announce::<WORD>(address);
         fence(Ordering::SeqCst);
         Pin(reader)
     }
@@ -105,7 +103,7 @@ impl<const WORD: usize> Pin<WORD> {
 impl<const WORD: usize> Drop for Pin<WORD> {
     #[inline(always)]
     fn drop(&mut self) {
-        self.0.words[WORD].store(0, Ordering::Release);
+        self.0.words.withdraw::<WORD>();
     }
 }
 
@@ -125,9 +123,7 @@ pub(crate) fn look() -> Announced {
         return Announced::Unknown;
     }
     let registry = REGISTRY.lock();
-    let words = registry.all.iter().flat_map(|reader| &reader.words);
-    let addresses = words.map(|word| word.load(Ordering::Acquire));
-    Announced::Addresses(addresses.filter(|address| *address != 0).collect())
+    Announced::Addresses(registry.all.iter().flat_map(|reader| reader.words.addresses()).collect())
 }
 
 /// The barrier that the looker imposes on all threads, so that they need none of their own.

@@ -19,7 +19,7 @@
 //! its buffer was freed must not hit the next owner of the same bytes. Checking again *after* the access (a
 //! sequence lock) would serve loads, but not stores. So every access announces itself (a hazard pointer):
 //!
-//! * The access writes its address into a word of its own thread ([`hazard`]), *then* reads the slot, checks,
+//! * The access writes its address into a word of its own thread ([`announce`]), *then* reads the slot, checks,
 //!   touches the bytes, and clears the word (release).
 //! * The owner-to-be takes the block out of the slot, *then* makes all threads pass a memory barrier, *then*
 //!   reads the words of all threads (acquire). A block with an announced address is left retired until a later
@@ -36,14 +36,19 @@
 //! A part of another buffer is announced by its own address. So a part that is freed gives its hold on the other buffer
 //! back only after a look of its own, when nobody is at work on it: the other buffer cannot be freed before that.
 //!
+//! The parts of this that threads race for ([`announce`] and [`holds`]) are files of their own that `tests/loom` runs
+//! under every interleaving.
+//!
 //! A failed access announces itself as well, which at worst keeps a block retired for longer. Nothing that runs
 //! between announcement and clearing calls out of this crate, so a thread has one access (two addresses, for a copy)
 //! at a time.
 #![allow(unsafe_code)]
 
+pub(crate) mod announce;
 pub(crate) mod block;
 pub(crate) mod futures;
 pub(crate) mod hazard;
+pub(crate) mod holds;
 pub(crate) mod host;
 pub(crate) mod pool;
 pub(crate) mod shadow;

@@ -17,7 +17,7 @@ const CHUNK: usize = 256;
 type Page<const WORDS: usize> = [AtomicU64; WORDS];
 
 /// The shadow of one buffer index.
-struct Buffer<const WORDS: usize> {
+pub(crate) struct Buffer<const WORDS: usize> {
     /// Which buffer of the index it is of.
     tag: AtomicU64,
     /// What words of pages hold that are made now.
@@ -30,6 +30,8 @@ type Chunk<const WORDS: usize> = [AtomicPtr<Buffer<WORDS>>; CHUNK];
 /// Shadow words, `WORDS` a page, for the buffers of a memory.
 pub(crate) struct Shadow<const WORDS: usize> {
     chunks: Box<[AtomicPtr<Chunk<WORDS>>]>,
+    /// No chunk from this one on has been made: there may be so many that looking at each is no small thing.
+    end: AtomicUsize,
     /// Shadows that were too small for a later buffer of their index.
     outgrown: Mutex<Vec<NonNull<Buffer<WORDS>>>>,
     /// Pages there are.
@@ -47,7 +49,7 @@ impl<const WORDS: usize> Shadow<WORDS> {
         let chunks = Box::new_zeroed_slice(greatest_index as usize / CHUNK + 1);
         // SAFETY: a null AtomicPtr is all zero.
         let chunks = unsafe { chunks.assume_init() };
-        Shadow { chunks, outgrown: Mutex::default(), count: AtomicUsize::new(0) }
+        Shadow { chunks, end: AtomicUsize::new(0), outgrown: Mutex::default(), count: AtomicUsize::new(0) }
     }
 
     /// Host bytes of the words there are.
@@ -63,28 +65,12 @@ impl<const WORDS: usize> Shadow<WORDS> {
         Some(&chunk[index as usize % CHUNK])
     }
 
+    /// The shadow of the index.
     #[inline(always)]
-    fn buffer(&self, index: u64) -> Option<&Buffer<WORDS>> {
+    pub(crate) fn buffer(&self, index: u64) -> Option<&Buffer<WORDS>> {
         let buffer = self.entry(index)?.load(Acquire);
         // SAFETY: a buffer was leaked for this pointer and lives as long as `self`, outgrown or not.
         Some(unsafe { NonNull::new(buffer)?.as_ref() })
-    }
-
-    /// Whether the index has a shadow, and it is of this buffer.
-    #[inline(always)]
-    pub(crate) fn is_of(&self, index: u64, tag: u64) -> bool {
-        self.buffer(index).is_some_and(|buffer| buffer.tag.load(Acquire) == tag)
-    }
-
-    /// How many pages there may be of the index's shadow.
-    #[inline(always)]
-    pub(crate) fn pages(&self, index: u64) -> usize {
-        self.buffer(index).map_or(0, |buffer| buffer.pages.len())
-    }
-
-    /// Whether the index has ever had a shadow.
-    pub(crate) fn has(&self, index: u64) -> bool {
-        self.buffer(index).is_some()
     }
 
     /// Makes the shadow of the index that of another buffer, of so many pages; all words hold `fill`.
@@ -106,6 +92,7 @@ impl<const WORDS: usize> Shadow<WORDS> {
         if chunk.load(Acquire).is_null() {
             let new: Box<Chunk<WORDS>> = Box::new([const { AtomicPtr::new(ptr::null_mut()) }; CHUNK]);
             publish(chunk, new);
+            self.end.fetch_max(index as usize / CHUNK + 1, Relaxed);
         }
         let Some(entry) = self.entry(index) else { return };
         // To a power of two, so that all that an index outgrows is no more than what it has in the end.
@@ -117,32 +104,18 @@ impl<const WORDS: usize> Shadow<WORDS> {
         self.outgrown.lock().extend(NonNull::new(old));
     }
 
-    /// A page of the index's shadow, if it was touched.
+    /// A page of a shadow, touched now; `None` beyond its end.
     #[inline(always)]
-    pub(crate) fn page(&self, index: u64, page: usize) -> Option<&Page<WORDS>> {
-        let page = self.buffer(index)?.pages.get(page)?.load(Acquire);
-        // SAFETY: a page was leaked for this pointer and lives as long as `self`.
-        unsafe { page.as_ref() }
-    }
-
-    /// What words hold that are not there.
-    pub(crate) fn fill(&self, index: u64) -> Option<u64> {
-        Some(self.buffer(index)?.fill.load(Relaxed))
-    }
-
-    /// A page of the index's shadow, touched now; `None` beyond its end.
-    #[inline(always)]
-    pub(crate) fn touch(&self, index: u64, page: usize) -> Option<&Page<WORDS>> {
-        match self.page(index, page) {
+    pub(crate) fn touch<'a>(&'a self, buffer: &'a Buffer<WORDS>, page: usize) -> Option<&'a Page<WORDS>> {
+        match buffer.page(page) {
             Some(page) => Some(page),
-            None => self.make(index, page),
+            None => self.make(buffer, page),
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn make(&self, index: u64, page: usize) -> Option<&Page<WORDS>> {
-        let buffer = self.buffer(index)?;
+    fn make<'a>(&'a self, buffer: &'a Buffer<WORDS>, page: usize) -> Option<&'a Page<WORDS>> {
         let entry = buffer.pages.get(page)?;
         let fill = buffer.fill.load(Relaxed);
         let new = Box::<[AtomicU64]>::from_iter((0..WORDS).map(|_| AtomicU64::new(fill)));
@@ -150,7 +123,34 @@ impl<const WORDS: usize> Shadow<WORDS> {
         if publish(entry, new) {
             self.count.fetch_add(1, Relaxed);
         }
-        self.page(index, page)
+        buffer.page(page)
+    }
+}
+
+impl<const WORDS: usize> Buffer<WORDS> {
+    /// Whether it is of this buffer of its index.
+    #[inline(always)]
+    pub(crate) fn is_of(&self, tag: u64) -> bool {
+        self.tag.load(Acquire) == tag
+    }
+
+    /// How many pages there may be.
+    #[inline(always)]
+    pub(crate) fn pages(&self) -> usize {
+        self.pages.len()
+    }
+
+    /// A page, if it was touched.
+    #[inline(always)]
+    pub(crate) fn page(&self, page: usize) -> Option<&Page<WORDS>> {
+        let page = self.pages.get(page)?.load(Acquire);
+        // SAFETY: a page was leaked for this pointer and lives as long as the `Shadow` that lent `self`.
+        unsafe { page.as_ref() }
+    }
+
+    /// What words hold that are not there.
+    pub(crate) fn fill(&self) -> u64 {
+        self.fill.load(Relaxed)
     }
 }
 
@@ -172,7 +172,8 @@ impl<const WORDS: usize> Drop for Shadow<WORDS> {
             let chunk = unsafe { Box::from_raw(chunk) };
             chunk.iter().map(|entry| entry.load(Relaxed)).filter_map(NonNull::new).collect::<Vec<_>>()
         };
-        let chunks = self.chunks.iter().map(|chunk| chunk.load(Relaxed)).filter(|chunk| !chunk.is_null());
+        let made = self.chunks.iter().take(*self.end.get_mut());
+        let chunks = made.map(|chunk| chunk.load(Relaxed)).filter(|chunk| !chunk.is_null());
         let buffers: Vec<_> = chunks.flat_map(buffers).collect();
         for buffer in buffers.into_iter().chain(self.outgrown.get_mut().drain(..)) {
             // SAFETY: as above; an outgrown buffer is in no chunk any more.

@@ -4,10 +4,8 @@
 //! full size from the start, so a reader follows two pointers that never change once set. The first chunk is
 //! there from the start, and reached without the directory.
 //!
-//! Who writes a slot: the owner of its index (an index is either free, with one owner, or in use). While in use,
-//! whoever closes the word `holds` becomes the owner. That word says how many want the buffer to stay (kernels that use
-//! it, mappings, parts of it): it can be closed only when nobody does, and who comes later finds it closed. The use
-//! number in it tells a slot's buffers apart, so that a hold on one is never taken on the next.
+//! Who writes a slot: the owner of its index (an index is either free, with one owner, or in use). While in use, whoever
+//! closes its [`Holds`] becomes the owner.
 
 use std::alloc::{self, Layout};
 use std::panic::Location;
@@ -17,6 +15,7 @@ use std::thread;
 
 use super::block::{Block, Lent, NOTHING, Retired, Storage};
 use super::hazard::Pin;
+use super::holds::{Close, Holds};
 use crate::{Address, AddressLayout, FreedAt};
 
 /// What is known of one buffer index. All zero is a slot never used.
@@ -25,8 +24,7 @@ pub(crate) struct Slot {
     block: AtomicPtr<Block>,
     /// How many buffers have been in this slot, the live one included.
     uses: AtomicU64,
-    /// The low half of `uses`, and below it how many hold the live buffer, or [`CLOSED`].
-    holds: AtomicU64,
+    holds: Holds,
     /// Where the last buffer was freed.
     freed_label: AtomicU64,
     freed_location: AtomicPtr<Location<'static>>,
@@ -37,9 +35,6 @@ pub(crate) struct Slot {
     /// To a power of two: indices are turned into addresses by a shift.
     _rest: u64,
 }
-
-/// In the lower half of `holds`: no buffer is there to be held.
-const CLOSED: u64 = u32::MAX as u64;
 
 /// Why a buffer cannot be taken out of its slot.
 pub(crate) enum NotUnlinked {
@@ -179,22 +174,10 @@ impl Table {
     /// Takes the buffer that begins at `address` out of its slot, whose index then is the caller's.
     pub(crate) fn unlink(&self, address: Address, freed: FreedAt) -> Result<Retired, NotUnlinked> {
         let slot = self.slot(address).ok_or(NotUnlinked::NotThere)?;
-        let mut holds = slot.holds.load(Ordering::Acquire);
-        loop {
-            // Read after `holds`: if that has not changed when it is closed, this buffer was there in between.
-            match self.pin::<0>(address) {
-                Some(pinned) if pinned.block().base() == address.raw() => {}
-                _ => return Err(NotUnlinked::NotThere),
-            }
-            match holds & CLOSED {
-                CLOSED => return Err(NotUnlinked::NotThere),
-                0 => {}
-                _ => return Err(NotUnlinked::Held),
-            }
-            match slot.holds.compare_exchange(holds, holds | CLOSED, Ordering::AcqRel, Ordering::Acquire) {
-                Ok(_) => break,
-                Err(found) => holds = found,
-            }
+        match slot.holds.close(|| self.is_at(address)) {
+            Close::Done => {}
+            Close::NotThere => return Err(NotUnlinked::NotThere),
+            Close::Held => return Err(NotUnlinked::Held),
         }
         let nothing = ptr::from_ref(&NOTHING).cast_mut();
         let block = slot.block.swap(nothing, Ordering::AcqRel);
@@ -208,28 +191,18 @@ impl Table {
 
     /// Keeps the buffer that begins at `address` from being freed until [`release`](Self::release); whether it is there.
     pub(crate) fn hold(&self, address: Address) -> bool {
-        let Some(slot) = self.slot(address) else { return false };
-        let mut holds = slot.holds.load(Ordering::Acquire);
-        loop {
-            match self.pin::<0>(address) {
-                Some(pinned) if pinned.block().base() == address.raw() => {}
-                _ => return false,
-            }
-            // One less than closed would be closed by the next: 2^32 holds do not fit into any host.
-            if holds & CLOSED >= CLOSED - 1 {
-                return false;
-            }
-            match slot.holds.compare_exchange(holds, holds + 1, Ordering::AcqRel, Ordering::Acquire) {
-                Ok(_) => return true,
-                Err(found) => holds = found,
-            }
-        }
+        self.slot(address).is_some_and(|slot| slot.holds.take(|| self.is_at(address)))
+    }
+
+    /// Whether the buffer that begins at `address` is in its slot.
+    fn is_at(&self, address: Address) -> bool {
+        self.pin::<0>(address).is_some_and(|pinned| pinned.block().base() == address.raw())
     }
 
     /// Ends one [`hold`](Self::hold) of the buffer; the caller has one.
     pub(crate) fn release(&self, address: Address) {
         if let Some(slot) = self.slot(address) {
-            slot.holds.fetch_sub(1, Ordering::Release);
+            slot.holds.release();
         }
     }
 
@@ -271,8 +244,7 @@ impl Slot {
 
     /// How many hold the live buffer; `None` when there is none.
     pub(crate) fn holds(&self) -> Option<u64> {
-        let holds = self.holds.load(Ordering::Acquire) & CLOSED;
-        (holds != CLOSED && self.uses() > 0).then_some(holds)
+        self.holds.count()
     }
 
     /// Whether something is noted of the buffer elsewhere.
@@ -296,7 +268,7 @@ impl Slot {
 
     /// Lets everybody see the buffer. Only for the owner of the slot's index, who is it no more.
     pub(crate) fn publish(&self, storage: Storage) {
-        self.holds.store(self.uses.load(Ordering::Relaxed) << 32, Ordering::Release);
+        self.holds.begin(self.uses.load(Ordering::Relaxed));
         self.block.store(storage.into_raw(), Ordering::Release);
     }
 
@@ -320,7 +292,9 @@ impl Drop for Table {
     fn drop(&mut self) {
         let layout = self.chunk_layout();
         let end = *self.end.get_mut();
-        for (number, entry) in self.directory.iter_mut().enumerate() {
+        // Chunks are made for indices in use, but for the first.
+        let chunks = end.div_ceil(self.chunk) as usize;
+        for (number, entry) in self.directory.iter_mut().take(chunks).enumerate() {
             let Some(chunk) = NonNull::new(*entry.get_mut()) else { continue };
             // Slots that were never used are not looked at: the host need not fill in their pages.
             let used = end.saturating_sub(number as u64 * self.chunk).min(self.chunk);

@@ -119,21 +119,40 @@ impl Cell {
         Cell(self.0 & SPLIT | RACED)
     }
 
+    /// What the cell is after such a use, if that can be said at a glance: the word was not used before, or by this item
+    /// since its group's last barrier, or by its group before that. No race is among these.
+    #[inline(always)]
+    pub(super) fn after_own(self, user: &User) -> Option<Self> {
+        let kind = user.kind as u64;
+        if self.0 == 0 {
+            return Some(Self::of(user, 0, 0));
+        }
+        if self.has(SEVERAL_ITEMS | SEVERAL_GROUPS | SPLIT) || self.uses() == 0 {
+            return None;
+        }
+        if self.item() == user.item && self.epoch() == user.epoch {
+            return Some(Cell(self.0 | kind | kind << 4));
+        }
+        let in_order = self.is_of_group(user) && self.epoch() != user.epoch;
+        in_order.then(|| Self::of(user, self.group_uses(), 0))
+    }
+
+    #[inline(always)]
+    fn is_of_group(self, user: &User) -> bool {
+        // Unsigned: an item before the group is far behind it.
+        self.item().wrapping_sub(user.group) < user.group_items
+    }
+
     /// What the cell is after such a use, and the race if it is one.
-    #[inline]
     pub(super) fn after(self, user: &User) -> (Self, Option<Conflict>) {
         let kind = user.kind as u64;
         let split = self.0 & SPLIT;
         if self.0 & !SPLIT == 0 {
             return (Self::of(user, 0, split), None);
         }
-        // Unsigned: an item before the group is far behind it.
-        let same_group = self.item().wrapping_sub(user.group) < user.group_items;
-        if same_group
-            && self.item() == user.item
-            && self.epoch() == user.epoch
-            && !self.has(SEVERAL_ITEMS | SEVERAL_GROUPS)
-        {
+        let same_group = self.is_of_group(user);
+        let is_own = same_group && self.item() == user.item && self.epoch() == user.epoch;
+        if is_own && !self.has(SEVERAL_ITEMS | SEVERAL_GROUPS) && self.uses() != 0 {
             return (Cell(self.0 | kind | kind << 4), None);
         }
         self.after_others(user, same_group)

@@ -19,7 +19,7 @@ use super::finding::{Actor, Finding, Findings, Other, Problem};
 use super::memcheck::event_place;
 use crate::kernel::{Group, Kernel, Who, WorkItem};
 use crate::observe::{At, Atomic, Event, Observer, Stored};
-use crate::raw::shadow::Shadow;
+use crate::raw::shadow::{Buffer, Shadow};
 use crate::{Access, Address, AddressLayout, AddressSpace, Memory};
 
 const WORD: u64 = 4;
@@ -40,7 +40,7 @@ const BYTES: usize = 3 * WORDS;
 ///
 /// ```
 /// use rimms_devmem::check::{Findings, Problem, Races};
-/// use rimms_devmem::{Access, Device, Flags, Init, Launch, NdRange};
+/// use rimms_devmem::{Device, Flags, Init, Launch, NdRange};
 ///
 /// let findings = Findings::default();
 /// let device = Device::with_observer(Races::new(&findings));
@@ -59,7 +59,7 @@ const BYTES: usize = 3 * WORDS;
 /// neighbours(true)?;
 /// assert_eq!(findings.count(), 0);
 /// neighbours(false)?;
-/// assert!(matches!(findings.take()[0].problem, Problem::Race { access: Access::Read, same_group: true, .. }));
+/// assert!(matches!(findings.take()[0].problem, Problem::Race { same_group: true, .. }));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
@@ -96,6 +96,9 @@ pub struct OfLaunch {
 /// A use and the words it is checked against.
 struct Check<'a> {
     cells: &'a Cells,
+    /// Those of words of the buffer, and its index.
+    words: &'a Buffer<WORDS>,
+    index: u64,
     single: bool,
     user: User,
     /// A store of what was there already.
@@ -118,26 +121,40 @@ impl Cells {
         let base = Address::from_raw(self.layout.base_of(root.raw()));
         let size = memory.size_of(base).unwrap_or(0);
         let _one_at_a_time = self.splitting.lock();
-        if !self.words.is_of(index, tag) || self.is_beyond(index, size) {
+        if self.of(index, tag, size).is_none() {
             let pages = usize::try_from(size.div_ceil(WORD * WORDS as u64)).unwrap_or(usize::MAX);
             self.bytes.begin(index, tag, pages, 0);
             self.words.begin(index, tag, pages, 0);
         }
     }
+
+    /// The cells of words of a buffer that reaches this far.
+    #[inline]
+    fn of(&self, index: u64, tag: u64, end: u64) -> Option<&Buffer<WORDS>> {
+        let far = |buffer: &&Buffer<WORDS>| buffer.is_of(tag) && end <= buffer.pages() as u64 * WORD * WORDS as u64;
+        self.words.buffer(index).filter(far)
+    }
 }
 
 impl Check<'_> {
     /// Uses a range of bytes; the first byte that races, and with whom.
-    #[inline]
-    fn range(&self, index: u64, from: u64, size: u64) -> Option<(u64, Conflict)> {
+    #[inline(always)]
+    fn range(&self, from: u64, size: u64) -> Option<(u64, Conflict)> {
+        if size == WORD && from.is_multiple_of(WORD) {
+            return self.word(from / WORD).map(|conflict| (0, conflict));
+        }
+        self.long_range(from, size)
+    }
+
+    #[inline(never)]
+    fn long_range(&self, from: u64, size: u64) -> Option<(u64, Conflict)> {
         let end = from.saturating_add(size);
         let mut at = from;
         let mut found = None;
         while at < end {
             let word = at / WORD;
             let bytes = (WORD - at % WORD).min(end - at);
-            let conflict =
-                if bytes == WORD { self.word(index, word) } else { self.part(index, word, at % WORD, bytes) };
+            let conflict = if bytes == WORD { self.word(word) } else { self.part(word, at % WORD, bytes) };
             if let Some(conflict) = conflict
                 && found.is_none()
             {
@@ -148,21 +165,45 @@ impl Check<'_> {
         found
     }
 
-    #[inline]
-    fn word(&self, index: u64, word: u64) -> Option<Conflict> {
-        let page = self.cells.words.touch(index, word as usize / WORDS)?;
-        match self.use_cell(&page[word as usize % WORDS], false) {
-            Ok(conflict) => conflict,
-            Err(Split) => self.part(index, word, 0, WORD),
+    #[inline(always)]
+    fn word(&self, word: u64) -> Option<Conflict> {
+        let page = self.cells.words.touch(self.words, word as usize / WORDS)?;
+        let at = &page[word as usize % WORDS];
+        let before = Cell(at.load(Acquire));
+        match before.after_own(&self.user) {
+            Some(after) if self.replace(at, before, after).is_ok() => None,
+            _ => self.word_of_others(at, word),
         }
+    }
+
+    #[inline(never)]
+    fn word_of_others(&self, at: &AtomicU64, word: u64) -> Option<Conflict> {
+        match self.use_cell(at, false) {
+            Ok(conflict) => conflict,
+            Err(Split) => self.part(word, 0, WORD),
+        }
+    }
+
+    /// Changes a cell; `Err` with what it is now, if another thread was faster.
+    #[inline(always)]
+    fn replace(&self, at: &AtomicU64, before: Cell, after: Cell) -> Result<(), Cell> {
+        if after == before {
+            return Ok(());
+        }
+        if self.single {
+            at.store(after.0, Relaxed);
+            return Ok(());
+        }
+        at.compare_exchange(before.0, after.0, AcqRel, Acquire).map(drop).map_err(Cell)
     }
 
     /// Uses some bytes of a word, each by itself.
     #[inline(never)]
-    fn part(&self, index: u64, word: u64, from: u64, count: u64) -> Option<Conflict> {
+    fn part(&self, word: u64, from: u64, count: u64) -> Option<Conflict> {
         let (page, at) = (word as usize / WORDS, word as usize % WORDS);
-        let first = &self.cells.words.touch(index, page)?[at];
-        let rest = &self.cells.bytes.touch(index, page)?[3 * at..3 * at + 3];
+        let first = &self.cells.words.touch(self.words, page)?[at];
+        let bytes = self.cells.bytes.buffer(self.index)?;
+        let rest = &self.cells.bytes.touch(bytes, page)?[3 * at..3 * at + 3];
         if !Cell(first.load(Acquire)).is_split() {
             let _one_at_a_time = self.cells.splitting.lock();
             let mut before = first.load(Acquire);
@@ -196,16 +237,9 @@ impl Check<'_> {
             if self.same_value && conflict.is_some_and(|conflict| conflict.uses & !(Use::Write as u64) == 0) {
                 return Ok(None);
             }
-            if after == before {
-                return Ok(conflict);
-            }
-            if self.single {
-                at.store(after.0, Relaxed);
-                return Ok(conflict);
-            }
-            match at.compare_exchange_weak(before.0, after.0, AcqRel, Acquire) {
-                Ok(_) => return Ok(conflict),
-                Err(found) => before = Cell(found),
+            match self.replace(at, before, after) {
+                Ok(()) => return Ok(conflict),
+                Err(found) => before = found,
             }
         }
     }
@@ -245,16 +279,21 @@ impl Races {
         let parts = cells.layout.decode(root);
         // In local memory a buffer of the next group has the cells of the last one's: they are told apart by the group.
         let tag = if alone { u64::MAX } else { cells.layout.base_of(root.raw()) };
-        if !cells.words.is_of(parts.index, tag) || alone && cells.is_beyond(parts.index, parts.offset + event.size) {
+        let end = parts.offset.saturating_add(event.size);
+        let buffer = cells.of(parts.index, tag, end).or_else(|| {
             cells.begin(event.memory, parts.index, tag, root);
-        }
+            cells.of(parts.index, tag, end)
+        });
+        // Freed in between.
+        let Some(words) = buffer else { return };
         let group = item.group();
         let group_items = u64::from(group.kernel().range().group_items());
         let first = group.number() * group_items;
         let number = first + u64::from(item.local_number());
         let user = User { item: number, group: first, group_items, epoch: group.epoch(), kind, alone };
-        let check = Check { cells, single, user, same_value: same_value && self.ignore_same_value };
-        if let Some((first, conflict)) = check.range(parts.index, parts.offset, event.size) {
+        let same_value = same_value && self.ignore_same_value;
+        let check = Check { cells, words, index: parts.index, single, user, same_value };
+        if let Some((first, conflict)) = check.range(parts.offset, event.size) {
             self.tell(event, item, kind, first, conflict);
         }
     }
@@ -288,14 +327,6 @@ impl Races {
         };
         let place = event_place(event, access);
         self.findings.add(Finding::of_use(problem, event.who, event.memory, Some(place)));
-    }
-}
-
-impl Cells {
-    /// Whether the buffer has become longer than the one that the cells were made for.
-    #[inline]
-    fn is_beyond(&self, index: u64, end: u64) -> bool {
-        self.words.pages(index) < end.div_ceil(WORD * WORDS as u64) as usize
     }
 }
 

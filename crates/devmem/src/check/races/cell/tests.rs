@@ -53,6 +53,9 @@ proptest! {
             };
             let expected: Vec<Past> = past.iter().filter(races).copied().collect();
             let (next, found) = cell.after(&user(item, epoch, kind, alone));
+            // What can be said at a glance is the same.
+            let glance = cell.after_own(&user(item, epoch, kind, alone));
+            prop_assert!(glance.is_none_or(|glance| (glance, None) == (next, found)));
             prop_assert_eq!(found.is_some(), !expected.is_empty());
             let Some(found) = found else {
                 past.push(Past { item, epoch, kind });
