@@ -6,7 +6,9 @@ mod model;
 
 use model::Model;
 use proptest::prelude::*;
-use rimms_devmem::{Access, Address, AddressLayout, AddressSpace, BadFree, Fault, Flags, FreedAt, Init, Memory};
+use rimms_devmem::{
+    Access, Address, AddressLayout, AddressSpace, AtomicInteger, AtomicOp, BadFree, Fault, Flags, FreedAt, Init, Memory,
+};
 
 /// How a step comes by its address.
 #[derive(Debug, Clone)]
@@ -28,6 +30,8 @@ enum Step {
     Store { at: Pick, bytes: Vec<u8> },
     LoadValue { at: Pick, kind: u8 },
     StoreValue { at: Pick, kind: u8, value: u128 },
+    Atomic { at: Pick, op: u8, operand: i64, wide: bool },
+    CompareExchange { at: Pick, expected: Option<u32>, new: u32 },
     Copy { to: Pick, from: Pick, size: u64 },
     Fill { at: Pick, pattern: Vec<u8>, size: u64 },
     LoadRows { at: Pick, rows: u64, row_bytes: u64, pitch: u64 },
@@ -83,6 +87,10 @@ fn step() -> impl Strategy<Value = Step> {
         6 => (pick(), bytes()).prop_map(|(at, bytes)| Step::Store { at, bytes }),
         3 => (pick(), 0..8u8).prop_map(|(at, kind)| Step::LoadValue { at, kind }),
         3 => (pick(), 0..8u8, any::<u128>()).prop_map(|(at, kind, value)| Step::StoreValue { at, kind, value }),
+        4 => (pick(), 0..10u8, any::<i64>(), any::<bool>())
+            .prop_map(|(at, op, operand, wide)| Step::Atomic { at, op, operand, wide }),
+        2 => (pick(), any::<Option<u32>>(), any::<u32>())
+            .prop_map(|(at, expected, new)| Step::CompareExchange { at, expected, new }),
         6 => (pick(), pick(), size()).prop_map(|(to, from, size)| Step::Copy { to, from, size }),
         3 => (pick(), bytes(), size()).prop_map(|(at, pattern, size)| Step::Fill { at, pattern, size }),
         2 => rows().prop_map(|(at, rows, row_bytes, pitch)| Step::LoadRows { at, rows, row_bytes, pitch }),
@@ -167,6 +175,21 @@ impl Pair {
             }
             Step::LoadValue { at, kind } => self.load_value(self.address(at), *kind),
             Step::StoreValue { at, kind, value } => self.store_value(self.address(at), *kind, *value),
+            Step::Atomic { at, op, operand, wide: true } => self.atomic::<i64>(self.address(at), *op, *operand),
+            Step::Atomic { at, op, operand, wide: false } => self.atomic::<i32>(self.address(at), *op, *operand as i32),
+            Step::CompareExchange { at, expected, new } => {
+                let at = self.address(at);
+                // What is there, or something else.
+                let there =
+                    self.model.range(at, 4, 1, Access::Atomic).map(|bytes| bytemuck::pod_read_unaligned::<u32>(bytes));
+                let expected = expected.unwrap_or(there.unwrap_or(0));
+                let found = self.memory.compare_exchange(at, expected, *new);
+                assert_eq!(found.map_err(no_line), there.map_err(no_line));
+                if there == Ok(expected) {
+                    let bytes = self.model.range(at, 4, 1, Access::Atomic).unwrap();
+                    bytes.copy_from_slice(&new.to_ne_bytes());
+                }
+            }
             Step::Copy { to, from, size } => {
                 let (to, from) = (self.address(to), self.address(from));
                 let result = self.memory.copy(to, from, *size);
@@ -280,6 +303,36 @@ impl Pair {
             return Err(Fault::WrongSize { space, wanted: wanted as u64, found: packed as u64 });
         }
         self.model.range(at, span as u64, 1, access)
+    }
+
+    fn atomic<T: AtomicInteger + Into<i128>>(&mut self, at: Address, op: u8, operand: T) {
+        use AtomicOp::*;
+        let op = [Add, Sub, And, Or, Xor, Xchg, Inc, Dec, Min, Max][usize::from(op)];
+        let found = self.memory.atomic(at, op, operand);
+        let wanted = self.model.range(at, size_of::<T>() as u64, 1, Access::Atomic).map(|bytes| {
+            let before: T = bytemuck::pod_read_unaligned(bytes);
+            let (a, b): (i128, i128) = (before.into(), operand.into());
+            let after = match op {
+                Add => a + b,
+                Sub => a - b,
+                And => a & b,
+                Or => a | b,
+                Xor => a ^ b,
+                Inc => a + 1,
+                Dec => a - 1,
+                Min => a.min(b),
+                Max => a.max(b),
+                _ => b,
+            };
+            // The low bits, as the type has them.
+            let size = bytes.len();
+            bytes.copy_from_slice(&after.to_le_bytes()[..size]);
+            if cfg!(target_endian = "big") {
+                bytes.reverse();
+            }
+            before
+        });
+        assert_eq!(found.map_err(no_line), wanted.map_err(no_line));
     }
 
     fn load_value(&mut self, at: Address, kind: u8) {

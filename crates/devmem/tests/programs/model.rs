@@ -121,8 +121,12 @@ impl Model {
             return Err(Fault::OutOfBounds { place, length, beyond: end as u64 - length });
         }
         match access {
-            Access::Read if buffer.flags == Flags::WRITE_ONLY => return Err(Fault::WriteOnly { place }),
-            Access::Write if buffer.flags == Flags::READ_ONLY => return Err(Fault::ReadOnly { place }),
+            Access::Read | Access::Atomic if buffer.flags == Flags::WRITE_ONLY => {
+                return Err(Fault::WriteOnly { place });
+            }
+            Access::Write | Access::Atomic if buffer.flags == Flags::READ_ONLY => {
+                return Err(Fault::ReadOnly { place });
+            }
             _ if !place.offset.is_multiple_of(alignment) => return Err(Fault::Misaligned { place, alignment }),
             _ => {}
         }
