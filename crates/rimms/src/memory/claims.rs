@@ -7,19 +7,19 @@
 //! get it once: the second waits, and then finds it done.
 //!
 //! Invariants:
-//! * claims that overlap in region and resources do not exist at once;
+//! * claims that overlap in region and resources do not exist at once, [impounded](Impound) views apart;
 //! * what a claim needs is claimed at once, and a copy that is being made waits for
 //!   nothing, so no cycle of waiters arises. A call's claims on the host
 //!   ([`Hold`](super::access::Hold)) last as long as the call; whoever else wants those bytes depends on
 //!   the call, evictions apart, and they never wait;
 //! * while a claim stands, the tree below its region stays as it is ([`reshape`](super::reshape)).
 
-use super::datum::{Datum, Locked};
-use super::node::Region;
+use super::datum::{Datum, Locked, Owned};
+use super::node::{Node, Region};
 use crate::coherence::{ResourceId, ResourceSet};
 use crate::error::Result;
 use smallvec::SmallVec;
-use std::sync::atomic::Ordering::{Release, SeqCst};
+use std::sync::atomic::Ordering::{Acquire, Release, SeqCst};
 
 struct Claimed {
     id: u64,
@@ -54,6 +54,20 @@ impl Datum {
     /// comes after all those.
     pub(super) fn is_unclaimed(&self) -> bool {
         !self.is_claimed.fetch_or(false, SeqCst)
+    }
+
+    /// Is no view impounded, as whoever has waited for the calls before it needs to know? (Other claims may stand too.)
+    #[inline]
+    pub(super) fn is_free(&self) -> bool {
+        !self.is_claimed.load(Acquire)
+    }
+
+    fn end_claim(&self, id: u64) {
+        let mut locked = self.lock();
+        let standing = &mut locked.get().claims.standing;
+        standing.retain(|c| c.id != id);
+        self.is_claimed.store(!standing.is_empty(), Release);
+        locked.released();
     }
 }
 
@@ -92,24 +106,50 @@ impl<'a> Locked<'a> {
 
     /// Claims what no other claim stands in the way of.
     pub(super) fn claim(&mut self, targets: ResourceSet, region: Region) -> Claim<'a> {
+        debug_assert!(self.get().claims.allow(targets, &region));
+        Claim { datum: self.datum(), id: self.stand(targets, region) }
+    }
+
+    fn stand(&mut self, targets: ResourceSet, region: Region) -> u64 {
         let claims = &mut self.get().claims;
-        debug_assert!(claims.allow(targets, &region));
         let id = claims.next;
         claims.next += 1;
         claims.standing.push(Claimed { id, targets, region });
         // Before the states are looked at: see `is_unclaimed`.
         self.datum().is_claimed.swap(true, SeqCst);
-        Claim { datum: self.datum(), id }
+        id
     }
 }
 
 impl Drop for Claim<'_> {
     fn drop(&mut self) {
-        let mut locked = self.datum.lock();
-        let standing = &mut locked.get().claims.standing;
-        standing.retain(|c| c.id != self.id);
-        self.datum.is_claimed.store(!standing.is_empty(), Release);
-        locked.released();
+        self.datum.end_claim(self.id);
+    }
+}
+
+/// A claim that stands whatever others do: for a view that a thread may be at which was given up. Until that thread has
+/// let go of it (and dropped this) the tree is not changed; and the host's bytes are not written, if the
+/// thread may be in a copy of them.
+pub(crate) struct Impound {
+    datum: Owned,
+    id: u64,
+}
+
+impl Node {
+    /// Impounds the view for a thread that is stuck in a call to a device that is lost already: so it begins no further
+    /// copy, and if it is in one of this view, that one's claim stands.
+    pub(crate) fn impound(&self, lost: ResourceId) -> Impound {
+        let mut locked = self.datum().lock();
+        let here = ResourceSet::only(lost);
+        let in_copy = !locked.get().claims.allow(here, self.region());
+        let id = locked.stand(if in_copy { with_host(lost) } else { here }, *self.region());
+        Impound { datum: self.datum().share(), id }
+    }
+}
+
+impl Drop for Impound {
+    fn drop(&mut self) {
+        self.datum.end_claim(self.id);
     }
 }
 

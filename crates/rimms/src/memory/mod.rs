@@ -41,6 +41,7 @@ mod tests;
 mod transfer;
 
 pub(crate) use access::Hold;
+pub(crate) use claims::Impound;
 pub(crate) use datum::{Datum, Owned};
 pub(crate) use fit::can_never_hold;
 pub(crate) use held::Held;

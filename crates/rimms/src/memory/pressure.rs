@@ -5,9 +5,9 @@
 //! has the *turn*; others that need room queue up behind it, and newcomers that need
 //! none hold back a while. Those that run end, so the one in front comes to its room.
 //!
-//! Where nothing ends for [`PATIENCE`] the one in front gives up: it may be that what
-//! it waits for waits for it, from inside a kernel.
+//! A call made by a kernel gives up where nothing ends for [`PATIENCE`]: what it waits for may be waiting for the kernel.
 
+use crate::order::in_kernel;
 use parking_lot::{Condvar, Mutex};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(2);
 /// How long a call that needs no room lets others find theirs.
 const POLITE: Duration = Duration::from_secs(1);
 
-/// How long nothing may end before waiting is given up.
+/// How long nothing may end before a kernel's call gives up.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[derive(Default)]
@@ -85,14 +85,17 @@ impl Turn<'_> {
         if state.ended != self.ended {
             (self.ended, self.since) = (state.ended, Instant::now());
         }
-        self.since.elapsed() < PATIENCE
+        !in_kernel() || self.since.elapsed() < PATIENCE
     }
 }
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        self.pressure.state.lock().taken = false;
+        let mut state = self.pressure.state.lock();
+        state.taken = false;
+        // Under the lock: whoever is about to wait for it sees it, or is woken.
         self.pressure.waiting.fetch_sub(1, Relaxed);
+        drop(state);
         self.pressure.changed.notify_all();
     }
 }

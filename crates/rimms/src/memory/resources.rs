@@ -9,8 +9,9 @@ use crate::error::Error;
 use crate::order::Order;
 use crate::trace::Tally;
 use parking_lot::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Acquire, Ordering::Release};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 /// One resource: its device, and who has how much of its memory.
 struct Resource {
@@ -19,6 +20,29 @@ struct Resource {
     pressure: Pressure,
     /// Why the device is gone, if it is.
     lost: OnceLock<Arc<Error>>,
+    /// Operations that the device is at now.
+    operations: AtomicU32,
+    /// When the last one began while there was none, or ended: nanoseconds of this runtime's life.
+    last_sign: AtomicU64,
+}
+
+impl Resource {
+    fn sign(&self, clock: Instant) {
+        self.last_sign.store(clock.elapsed().as_nanos() as u64, Relaxed);
+    }
+}
+
+/// An operation of a device, until dropped.
+pub(crate) struct Operation<'a> {
+    resource: &'a Resource,
+    clock: Instant,
+}
+
+impl Drop for Operation<'_> {
+    fn drop(&mut self) {
+        self.resource.sign(self.clock);
+        self.resource.operations.fetch_sub(1, Relaxed);
+    }
 }
 
 /// Shared by the runtime and all its data; outlives both.
@@ -31,13 +55,16 @@ pub(crate) struct Resources {
     queues: Vec<ResourceId>,
     all: Vec<Resource>,
     any_lost: AtomicBool,
+    /// Since then; only where devices have a time limit.
+    clock: Option<Instant>,
     /// Blocks whose release failed; tried again before the next allocation, and when somebody looks.
     unfreed: Mutex<Vec<(ResourceId, u64)>>,
 }
 
 impl Resources {
-    /// `devices[0]` is the host; `queues` are the resources that the PEs work on.
-    pub(crate) fn new(mode: MemoryMode, devices: Vec<Arc<dyn Device>>, queues: Vec<ResourceId>) -> Self {
+    /// `devices[0]` is the host; `queues` are the resources that the PEs work on. With a limit, devices' operations are
+    /// watched.
+    pub(crate) fn new(mode: MemoryMode, devices: Vec<Arc<dyn Device>>, queues: Vec<ResourceId>, has_limit: bool) -> Self {
         let (tally, order) = (Tally::new(devices.len(), queues.len()), Order::new(queues.len()));
         let links = Links::new(devices.len());
         let resource = |device| Resource {
@@ -45,10 +72,13 @@ impl Resources {
             registry: Registry::default(),
             pressure: Pressure::default(),
             lost: OnceLock::new(),
+            operations: AtomicU32::new(0),
+            last_sign: AtomicU64::new(0),
         };
         let all = devices.into_iter().map(resource).collect();
         let (any_lost, unfreed) = (AtomicBool::new(false), Mutex::new(Vec::new()));
-        Self { mode, tally, order, links, queues, all, any_lost, unfreed }
+        let clock = has_limit.then(Instant::now);
+        Self { mode, tally, order, links, queues, all, any_lost, clock, unfreed }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -84,6 +114,24 @@ impl Resources {
         self.all.get(r.index()).map(|resource| resource.device.usage())
     }
 
+    /// Says that the device of `r` is at an operation, for as long as the result lives.
+    #[inline]
+    pub(crate) fn operation(&self, r: ResourceId) -> Option<Operation<'_>> {
+        let clock = self.clock?;
+        let resource = &self.all[r.index()];
+        if resource.operations.fetch_add(1, Relaxed) == 0 {
+            resource.sign(clock);
+        }
+        Some(Operation { resource, clock })
+    }
+
+    /// Has the device of `r` been at an operation for longer than this, and ended none meanwhile?
+    pub(crate) fn is_stuck(&self, r: ResourceId, limit: Duration) -> bool {
+        let (Some(clock), resource) = (self.clock, &self.all[r.index()]) else { return false };
+        let sign = Duration::from_nanos(resource.last_sign.load(Relaxed));
+        resource.operations.load(Relaxed) > 0 && clock.elapsed().saturating_sub(sign) > limit
+    }
+
     /// Is any device gone?
     #[inline]
     pub(super) fn is_any_lost(&self) -> bool {
@@ -112,6 +160,7 @@ impl Resources {
             return; // with all its memory
         }
         let device = self.device(r);
+        let _operation = self.operation(r);
         // A release that failed changed nothing, so it may be repeated.
         if device.free(address).is_err() && device.free(address).is_err() {
             self.unfreed.lock().push((r, address));
@@ -130,6 +179,7 @@ impl Resources {
         let bytes = bytes as u64;
         let registry = self.registry(r);
         registry.begin();
+        let _operation = self.operation(r);
         let address = self.device(r).allocate(bytes).inspect_err(|_| registry.ended())?;
         let last_use = AtomicU64::new(0);
         Ok(Arc::new(Block { resources: self.clone(), resource: r, address, bytes, last_use }))
@@ -166,7 +216,14 @@ impl Block {
 
 impl Drop for Block {
     fn drop(&mut self) {
+        // Also where the device panics.
+        struct Ended<'a>(&'a Registry);
+        impl Drop for Ended<'_> {
+            fn drop(&mut self) {
+                self.0.ended();
+            }
+        }
+        let _ended = Ended(self.resources.registry(self.resource));
         self.resources.release(self.resource, self.address);
-        self.resources.registry(self.resource).ended();
     }
 }

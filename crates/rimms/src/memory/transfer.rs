@@ -77,6 +77,11 @@ pub(super) fn make(datum: &Datum, region: &Region, step: Move, cause: Cause) -> 
         let call = format!("copy of {} bytes ({})", bytes, cause.name());
         resources.failure(e, &call, &device(to.resource).info().name)
     };
+    if let Some(lost) = [from.resource, to.resource].into_iter().find(|r| resources.is_lost(*r)) {
+        return Err(resources.gone(lost));
+    }
+    let at = |r: ResourceId| if r.is_host() { None } else { resources.operation(r) };
+    let _operations = (at(from.resource), at(to.resource));
     let start = Instant::now();
     match (from.resource.is_host(), to.resource.is_host()) {
         (true, false) => {

@@ -25,7 +25,7 @@ mod users;
 mod waiters;
 
 pub(crate) use inbox::Inbox;
-pub(crate) use kernel::{in_kernel, kernel_scope};
+pub(crate) use kernel::{in_kernel, in_own_thread, kernel_scope, thread_scope};
 pub(crate) use ticket::{MAX_QUEUES, Ticket};
 pub(crate) use timeline::Timelines;
 pub(crate) use users::Users;

@@ -82,9 +82,13 @@ impl RuntimeBuilder {
         self
     }
 
-    /// How long a device may take for one call, its copies included; by default as long as it likes. One that takes
-    /// longer is taken to be lost: the call is tried elsewhere, and what only that device held is gone
-    /// ([`Error::DeviceLost`]). Calls on the host have no limit: a thread cannot be taken away from a kernel.
+    /// How long a device may be at one operation (a copy, a launch) of a queued call; by default as long as it likes.
+    /// One that has been at something for longer, and has ended nothing meanwhile, is taken to be lost: the call is
+    /// tried elsewhere, and what only that device held is gone ([`Error::DeviceLost`]). What the thread that is stuck in
+    /// the device may still be at can be read, but neither joined nor divided, nor, if it is in a copy, written by the
+    /// host, until it comes back. Kernels on the host have no limit: a thread cannot be taken away from them.
+    ///
+    /// Not to be had in mode `zero-copy`, where a device that is stuck may still write the host's memory.
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.time_limit = Some(limit);
         self
@@ -116,6 +120,17 @@ impl RuntimeBuilder {
         if devices.len() > MAX_RESOURCES {
             return Err(Error::TooManyResources { found: devices.len(), most: MAX_RESOURCES });
         }
+        if self.mode == MemoryMode::ZeroCopy && self.time_limit.is_some() {
+            let why = "memory mode zero-copy: a device that takes too long may still write the host's memory, so there \
+                       is no time limit";
+            return Err(Error::Config(why.into()));
+        }
+        for (i, device) in devices.iter().enumerate() {
+            let name = &device.info().name;
+            if devices.iter().skip(i + 1).any(|other| other.info().name == *name) {
+                return Err(Error::Config(format!("two devices are named {name}").into()));
+            }
+        }
         let mut pes: Vec<Pe> = Vec::new();
         for (id, device) in (0..).map_while(ResourceId::new).zip(&devices) {
             let info = device.info();
@@ -139,7 +154,7 @@ impl RuntimeBuilder {
         static RUNTIMES: AtomicU64 = AtomicU64::new(1);
         let shared = Arc::new(Shared {
             id: RUNTIMES.fetch_add(1, Relaxed),
-            resources: Arc::new(Resources::new(self.mode, devices, pes.iter().map(Pe::resource).collect())),
+            resources: Arc::new(Resources::new(self.mode, devices, pes.iter().map(Pe::resource).collect(), self.time_limit.is_some())),
             costs: Costs::new(pes.len()),
             pes,
             policy: self.policy,

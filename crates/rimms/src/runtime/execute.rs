@@ -167,7 +167,7 @@ impl Shared {
         match job.task {
             None => begin(),
             // Copies may have taken too long: then others are at what this was to write.
-            Some(task) if !task.unless_abandoned(begin) => return Err(Stop::before(self.resources.gone(pe.resource))),
+            Some(task) if !task.launch(begin) => return Err(Stop::before(self.resources.gone(pe.resource))),
             Some(_) => {}
         }
         let launched = self.launch(at, pe, job, &operands);
@@ -206,6 +206,7 @@ impl Shared {
     #[inline]
     fn launch(&self, at: usize, pe: &Pe, job: &Job<'_>, operands: &[Operand<'_>]) -> Result<(), DeviceError> {
         let _scope = matches!(job.call, Call::User(_)).then(kernel_scope);
+        let _operation = if pe.resource.is_host() { None } else { self.resources.operation(pe.resource) };
         if !self.policy.needs_costs() || !self.costs.is_due(job.call.kind(), at, job.size) {
             return pe.device.launch(pe.unit, job.call, operands);
         }

@@ -34,7 +34,7 @@ use crate::data::HeteData;
 use crate::device::Usage;
 use crate::error::{Error, Result};
 use crate::memory::Resources;
-use crate::order::in_kernel;
+use crate::order::{in_kernel, in_own_thread};
 use crate::sched::{Costs, Policy};
 use crate::trace::Counters;
 use bytemuck::Pod;
@@ -108,8 +108,9 @@ impl Drop for Core {
     /// Lets the workers finish what was accepted, and ends them.
     fn drop(&mut self) {
         self.shared.pes.iter().for_each(|pe| pe.queue.close());
-        // A kernel that drops the last handle must not wait for what may wait for it. The workers end by themselves.
-        if in_kernel() {
+        // A kernel that drops the last handle must not wait for what may wait for it, nor may a worker that drops a call
+        // whose kernel had it, nor the watching thread. The workers end by themselves.
+        if in_kernel() || in_own_thread() {
             return;
         }
         for (at, pe) in self.shared.pes.iter().enumerate() {

@@ -5,13 +5,16 @@
 //! limit is taken away from its worker, which may be stuck in a driver for ever:
 //! the device is lost, and a new worker goes on, first with the same call
 //! elsewhere. Worker and watcher agree by the task's phase on whose the call is.
+//! What the stuck thread may still be at stays impounded until it comes back.
 
 use super::execute::Failure;
 use super::Shared;
 use super::pe::Pe;
 use super::queue::Work;
+use crate::coherence::ResourceId;
 use crate::error::{Error, Result};
-use crate::order::Ticket;
+use crate::memory::Impound;
+use crate::order::{Ticket, thread_scope};
 use parking_lot::{Condvar, Mutex};
 use std::fmt::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -24,14 +27,16 @@ pub(super) struct Task {
     /// Shared with a worker that it was taken away from, and that may not know yet.
     pub(super) work: Arc<Work>,
     phase: Mutex<Phase>,
+    /// Its operands, once it was taken away: until the thread that is stuck in it lets go of this.
+    impounded: Mutex<Vec<Impound>>,
 }
 
 #[derive(Clone, Copy)]
 enum Phase {
     /// What it comes after is not done.
     Waiting,
-    /// On a PE, since then: copies and launch.
-    Running { pe: usize, since: Instant },
+    /// On a PE, since then: its operands are brought there, or, then, it is launched.
+    Running { pe: usize, since: Instant, is_launched: bool },
     /// The worker is past what can take long.
     Ending,
     /// Taken away.
@@ -40,12 +45,12 @@ enum Phase {
 
 impl Task {
     pub(super) fn new(work: Arc<Work>) -> Self {
-        Self { work, phase: Mutex::new(Phase::Waiting) }
+        Self { work, phase: Mutex::new(Phase::Waiting), impounded: Mutex::default() }
     }
 
     /// The call goes to this PE now.
     pub(super) fn begin(&self, pe: usize) {
-        *self.phase.lock() = Phase::Running { pe, since: Instant::now() };
+        *self.phase.lock() = Phase::Running { pe, since: Instant::now(), is_launched: false };
     }
 
     /// The PE is through with it. `false` if it was taken away meanwhile.
@@ -58,30 +63,31 @@ impl Task {
         true
     }
 
-    /// Does `f`, unless the call was taken away; it is not taken away meanwhile. Returns whether it was done.
-    pub(super) fn unless_abandoned(&self, f: impl FnOnce()) -> bool {
-        let phase = self.phase.lock();
-        let is_ours = !matches!(*phase, Phase::Abandoned);
-        if is_ours {
-            f();
-        }
-        is_ours
-    }
-
-    pub(super) fn is_abandoned(&self) -> bool {
-        matches!(*self.phase.lock(), Phase::Abandoned)
-    }
-
-    /// Takes it away if it has been running on a device for longer than `limit`. Returns where.
-    fn abandon(&self, limit: Duration, is_device: impl Fn(usize) -> bool) -> Option<usize> {
+    /// The operands are in place, and the launch comes next: does `begin`, unless the call was taken away; it is not
+    /// taken away meanwhile. Returns whether it was done.
+    pub(super) fn launch(&self, begin: impl FnOnce()) -> bool {
         let mut phase = self.phase.lock();
-        match *phase {
-            Phase::Running { pe, since } if is_device(pe) && since.elapsed() > limit => {
-                *phase = Phase::Abandoned;
-                Some(pe)
-            }
-            _ => None,
+        if let Phase::Running { pe, .. } = *phase {
+            *phase = Phase::Running { pe, since: Instant::now(), is_launched: true };
+            begin();
+            return true;
         }
+        false
+    }
+
+    /// Takes it away if it has been running for longer than `limit`, and `stuck` says, of its PE and of whether it was
+    /// launched, which device it is stuck in.
+    fn abandon(&self, limit: Duration, stuck: impl Fn(usize, bool) -> Option<ResourceId>) -> Option<ResourceId> {
+        let mut phase = self.phase.lock();
+        let Phase::Running { pe, since, is_launched } = *phase else { return None };
+        let device = if since.elapsed() > limit { stuck(pe, is_launched) } else { None }?;
+        *phase = Phase::Abandoned;
+        Some(device)
+    }
+
+    /// From now on the operands are impounded for the thread that is stuck, in a device that is lost.
+    fn impound(&self, device: ResourceId) {
+        self.impounded.lock().extend(self.work.operands.iter().map(|view| view.impound(device)));
     }
 }
 
@@ -109,9 +115,11 @@ impl Monitor {
         let tick = (shortest / 8).clamp(Duration::from_millis(1), Duration::from_secs(1));
         let main = move || {
             let mut stall = Stall { progress: 0, since: Instant::now(), told: false };
-            let mut stopped_now = stopped.0.lock();
-            while !*stopped_now {
-                stopped.1.wait_for(&mut stopped_now, tick);
+            // The watching thread may drop the last handle, in what it calls of the user's: it must not wait then.
+            let _scope = thread_scope();
+            while !*stopped.0.lock() {
+                stopped.1.wait_for(&mut stopped.0.lock(), tick);
+                // Without the lock.
                 if let Some(limit) = shared.time_limit {
                     (0..shared.pes.len()).for_each(|pe| shared.enforce(pe, limit));
                 }
@@ -137,18 +145,25 @@ impl Drop for Monitor {
 }
 
 impl Shared {
-    /// Takes the call of queue `at` away from its worker, if its device has had it too long.
+    /// Takes the call of queue `at` away from its worker, if a device has had it too long.
     fn enforce(self: &Arc<Self>, at: usize, limit: Duration) {
         let Some(Pe { queue, worker, .. }) = self.pes.get(at) else { return };
         let mut running = queue.running();
-        let is_device = |pe: usize| self.pes.get(pe).is_some_and(|pe| !pe.resource.is_host());
         let Some(task) = running.clone() else { return };
-        let Some(pe) = task.abandon(limit, is_device).and_then(|pe| self.pes.get(pe)) else { return };
+        let is_stuck = |r: &ResourceId| !r.is_host() && self.resources.is_stuck(*r, limit);
+        // A launch is stuck in its own device; a copy may be in any, its own first.
+        let device = |pe: usize, is_launched: bool| {
+            let own = self.pes.get(pe).map(|pe| pe.resource);
+            own.filter(is_stuck).or_else(|| if is_launched { None } else { self.resources.ids().find(is_stuck) })
+        };
+        let Some(device) = task.abandon(limit, device) else { return };
         *running = None;
         drop(running);
         let why = format!("it did not finish {} within {limit:?}", task.work.call);
-        let error = Error::DeviceLost { device: pe.device.info().name.clone(), message: why.into() };
-        self.resources.lose(pe.resource, Arc::new(error.clone()));
+        let error = Error::DeviceLost { device: self.resources.device(device).info().name.clone(), message: why.into() };
+        self.resources.lose(device, Arc::new(error.clone()));
+        // Before the call is done elsewhere, and others take it that nobody is at its operands.
+        task.impound(device);
         let last = task.work.place;
         queue.done(task.work.expected_ns);
         worker.replace(self, at, last, (task, Failure { error, elsewhere: true }));
@@ -192,7 +207,7 @@ impl Shared {
             let _ = write!(report, "\n  {}: {} pending; call {}", pe.name(), issued - done, done + 1);
             if let Some(task) = &*pe.queue.running() {
                 let _ = write!(report, " ({})", task.work.call);
-                if let Phase::Running { pe, since } = *task.phase.lock() {
+                if let Phase::Running { pe, since, .. } = *task.phase.lock() {
                     let _ = write!(report, " has been on {} for {:.1} s", name(pe), since.elapsed().as_secs_f64());
                 }
             }

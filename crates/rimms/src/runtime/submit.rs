@@ -12,7 +12,7 @@ use super::{Arg, Event, Runtime, Shared};
 use crate::error::{Error, Result};
 use crate::memory::{Held, Node, Outlook, can_never_hold};
 use crate::op::{Call, Role, Shape};
-use crate::order::Ticket;
+use crate::order::{Ticket, in_kernel};
 use crate::sched::Candidate;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -77,6 +77,9 @@ impl Runtime {
             return Err(self.no_pe(call, operands));
         };
         if self.core.time_limit.is_some() && !pe.resource.is_host() {
+            if in_kernel() {
+                return Err(Error::WouldDeadlock);
+            }
             // Somebody else has to be waiting for the device, so that this thread can be told that it takes too long.
             let event = self.enqueue(at, pe, call, operands, size)?;
             self.wait(event)?;

@@ -9,8 +9,10 @@ use crate::device::panic_message;
 use crate::error::{Error, Result};
 use crate::memory::Node;
 use crate::op::Role;
-use crate::order::Ticket;
+use crate::order::{Ticket, thread_scope};
 use parking_lot::Mutex;
+use std::borrow::Borrow;
+use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Acquire, Ordering::Release};
@@ -76,10 +78,11 @@ impl Worker {
 /// What a worker does: goes on after place `last`; first of all with what its predecessor left, if it left something.
 fn main(shared: &Arc<Shared>, at: usize, last: u64, left: &Left) {
     let Some(pe) = shared.pes.get(at) else { return };
+    let _scope = thread_scope();
     if let Some((given_up, failure)) = left.lock().take() {
         let watched = |task: &Task| {
             let work = &task.work;
-            contained(work, pe, || shared.retry(at, failure, &job(work, &operands(work), Some(task))))
+            shared.retry(at, failure, &job(work, &operands(work), Some(task)))
         };
         let Some(outcome) = watch(pe, given_up.work.clone(), watched) else { return };
         drop(given_up);
@@ -107,10 +110,8 @@ fn run(shared: &Arc<Shared>, at: usize, pe: &Pe, mut last: u64) {
             let Some(outcome) = watch(pe, Arc::new(work), watched) else { return };
             outcome
         } else {
-            let outcome = execute(shared, at, pe, &work, None);
-            let outcome = settled(&work, outcome);
-            drop(work);
-            outcome
+            let outcome = contained(pe, &work.call, || execute(shared, at, pe, &work, None));
+            settled(pe, work, outcome)
         };
         // What the call held is let go by now: whoever waits for it finds nothing left of it.
         pe.queue.done(expected_ns);
@@ -122,14 +123,16 @@ fn run(shared: &Arc<Shared>, at: usize, pe: &Pe, mut last: u64) {
 fn watch(pe: &Pe, work: Arc<Work>, execute: impl FnOnce(&Task) -> Result<()>) -> Option<Result<(), Arc<Error>>> {
     let task = Arc::new(Task::new(work));
     pe.queue.set_running(Some(task.clone()));
-    let outcome = execute(&task);
-    if task.is_abandoned() {
+    let outcome = contained(pe, &task.work.call, || execute(&task));
+    if !task.end() {
+        // The last that we have of it: what is impounded for us is released.
+        let _ = contained(pe, &"a call that was taken away", || Ok(drop(task)));
         return None;
     }
     pe.queue.set_running(None);
-    let outcome = settled(&task.work, outcome);
+    let work = task.work.clone();
     drop(task);
-    Some(outcome)
+    Some(settled(pe, work, outcome))
 }
 
 fn execute(shared: &Shared, at: usize, pe: &Pe, work: &Work, task: Option<&Task>) -> Result<()> {
@@ -140,17 +143,19 @@ fn execute(shared: &Shared, at: usize, pe: &Pe, work: &Work, task: Option<&Task>
             pe.queue.set_waiting(None);
         }
     }
-    contained(work, pe, || shared.execute(at, pe, &job(work, &operands(work), task)))
+    shared.execute(at, pe, &job(work, &operands(work), task))
 }
 
-/// What became of the call: if it failed, what it was to write is missing.
+/// Lets go of the call, and says what became of it: if it failed, what it was to write is missing.
 #[inline]
-fn settled(work: &Work, outcome: Result<()>) -> Result<(), Arc<Error>> {
-    outcome.map_err(|error| {
+fn settled(pe: &Pe, work: impl Borrow<Work>, outcome: Result<()>) -> Result<(), Arc<Error>> {
+    let outcome = outcome.map_err(|error| {
         let error = Arc::new(error);
-        job(work, &operands(work), None).poison(&error);
+        job(work.borrow(), &operands(work.borrow()), None).poison(&error);
         error
-    })
+    });
+    // The last of a kernel, of its parameters, of blocks on a device: what the user wrote for that may panic too.
+    contained(pe, &"letting go of a call", || Ok(drop(work))).map_err(Arc::new).and(outcome)
 }
 
 fn operands(work: &Work) -> Operands<'_> {
@@ -166,9 +171,12 @@ fn job<'a>(work: &'a Work, operands: &'a [(&'a Node, Role)], task: Option<&'a Ta
 }
 
 /// A panic in a device or a policy of the user's is an answer too: a worker that dies answers nobody.
-fn contained(work: &Work, pe: &Pe, execute: impl FnOnce() -> Result<()>) -> Result<()> {
-    catch_unwind(AssertUnwindSafe(execute)).unwrap_or_else(|payload| {
+#[inline]
+fn contained(pe: &Pe, call: &dyn Display, work: impl FnOnce() -> Result<()>) -> Result<()> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| {
         let message = panic_message(&*payload);
-        Err(Error::Panicked { call: work.call.to_string().into(), pe: pe.name().into(), message })
+        // Not dropped: that is the user's code once more.
+        std::mem::forget(payload);
+        Err(Error::Panicked { call: call.to_string().into(), pe: pe.name().into(), message })
     })
 }
