@@ -85,7 +85,12 @@ fn square_brackets_panic_out_of_range_as_slices_do() {
 
 #[test]
 fn uninitialised_data_is_never_read() {
-    let rt = Runtime::builder().cpus(1).device(Sim::acc("acc0", 1 << 16, Default::default()).unwrap()).build().unwrap().blocking();
+    let rt = Runtime::builder()
+        .cpus(1)
+        .device(Sim::acc("acc0", 1 << 16, Default::default()).unwrap())
+        .build()
+        .unwrap()
+        .blocking();
     let (x, mut y) = (rt.alloc_named::<Complex32>("x", 8).unwrap(), rt.alloc::<Complex32>(8).unwrap());
     for pe in ["cpu", "acc0"] {
         let said = text(rt.on(pe).unwrap().fft(&x, &mut y));
@@ -129,7 +134,12 @@ fn calls_that_no_pe_can_run_say_why() {
 
 #[test]
 fn operands_that_do_not_fit_the_device() {
-    let rt = Runtime::builder().cpus(0).device(Sim::acc("acc0", 4096, Default::default()).unwrap()).build().unwrap().blocking();
+    let rt = Runtime::builder()
+        .cpus(0)
+        .device(Sim::acc("acc0", 4096, Default::default()).unwrap())
+        .build()
+        .unwrap()
+        .blocking();
     let (mut big, mut other) = (rt.alloc::<u8>(5000).unwrap(), rt.alloc::<u8>(3000).unwrap());
     let never = rt.fill(1, &mut big).unwrap_err();
     assert!(matches!(never, Error::NeverFits { wanted: 5000, capacity: 4096, free: 4096, largest: 4096, .. }));
@@ -149,7 +159,12 @@ fn operands_that_do_not_fit_the_device() {
 
 #[test]
 fn names_that_are_not_known_list_those_that_are() {
-    let rt = Runtime::builder().cpus(2).device(Sim::acc("acc0", 4096, Default::default()).unwrap()).build().unwrap().blocking();
+    let rt = Runtime::builder()
+        .cpus(2)
+        .device(Sim::acc("acc0", 4096, Default::default()).unwrap())
+        .build()
+        .unwrap()
+        .blocking();
     assert_eq!(text(rt.on("gpu0")), "unknown PE `gpu0`; known: cpu, cpu0, cpu1, acc, acc0");
     assert!(rt.on("cpu, acc0").is_ok() && rt.on("").is_err() && rt.on("cpu,").is_err());
     assert!(text("fast".parse::<MemoryMode>()).contains("reference, last-resource, valid-set, zero-copy"));
@@ -186,7 +201,12 @@ fn data_of_another_runtime_is_refused() {
 
 #[test]
 fn data_outlives_the_runtimes_handles() {
-    let rt = Runtime::builder().cpus(0).device(Sim::acc("acc0", 1 << 16, Default::default()).unwrap()).build().unwrap().blocking();
+    let rt = Runtime::builder()
+        .cpus(0)
+        .device(Sim::acc("acc0", 1 << 16, Default::default()).unwrap())
+        .build()
+        .unwrap()
+        .blocking();
     let mut x = rt.alloc::<f32>(16).unwrap();
     rt.fill(3.0, &mut x).unwrap();
     drop(rt);

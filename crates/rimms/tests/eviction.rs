@@ -1,6 +1,11 @@
 //! More data than a device has room for: what goes is what is needed last, and everything still comes out right.
 #![allow(clippy::unwrap_used)]
 
+#[path = "common/hooked.rs"]
+mod hooked;
+
+use hooked::Hooked;
+use rimms::device::Operation;
 use rimms::device::gated::{Gate, Gated};
 use rimms::device::sim::Sim;
 use rimms::op::UserOp;
@@ -148,4 +153,38 @@ fn operands_of_unequal_size_find_room_again_and_again_at_a_tenth_more_than_the_l
             }
         }
     }
+}
+
+#[test]
+fn what_is_written_back_late_does_not_overwrite_what_was_written_since() {
+    // acc0 has room for one datum; what it writes back takes until the gate opens.
+    let (gate, late) = (Gate::default(), Gate::default());
+    let (wait, before) = (gate.clone(), late.clone());
+    let tight = Hooked::new(Sim::acc("acc0", 256, Default::default()).unwrap(), false, move |operation| {
+        if operation == Operation::Download {
+            before.open();
+            wait.pass();
+        }
+    });
+    let other = Sim::acc("acc1", 1 << 16, Default::default()).unwrap();
+    let rt = Runtime::builder().cpus(0).device(tight).device(other).build().unwrap();
+    let refuse = UserOp::builder("refuse").output::<f32>().on_sim(|_| Err("no".into())).build().unwrap().call();
+    let (acc0, acc1) = (rt.on("acc0").unwrap(), rt.on("acc1").unwrap());
+    let (mut x, mut y) = (rt.alloc::<f32>(64).unwrap(), rt.alloc::<f32>(64).unwrap());
+    acc0.blocking().fill(1.0, &mut x).unwrap();
+    let evicts = acc0.fill(2.0, &mut y).unwrap();
+    late.pass();
+    // x is on its way to the host when a call that was to write it fails, so that nobody has it any more.
+    acc1.blocking().call(&refuse, &mut [arg_mut(&mut x)]).unwrap_err();
+    assert!(x.valid().is_empty());
+    let writer = std::thread::spawn(move || {
+        x.overwrite().unwrap().fill(3.0).unwrap();
+        x
+    });
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    gate.open();
+    let x = writer.join().unwrap();
+    rt.wait(evicts).unwrap();
+    assert_eq!(x.read().unwrap()[..], [3.0; 64]);
+    assert_eq!(y.read().unwrap()[..], [2.0; 64]);
 }

@@ -16,7 +16,14 @@ fn acc(plan: Plan) -> Arc<Faulty> {
 
 fn runtime(cpus: usize, device: &Arc<Faulty>, mode: MemoryMode) -> Runtime {
     let policy = sched::by_name("round-robin").unwrap();
-    Runtime::builder().cpus(cpus).shared_device(device.clone()).memory_mode(mode).policy(policy).build().unwrap().blocking()
+    Runtime::builder()
+        .cpus(cpus)
+        .shared_device(device.clone())
+        .memory_mode(mode)
+        .policy(policy)
+        .build()
+        .unwrap()
+        .blocking()
 }
 
 fn input() -> Vec<Complex32> {

@@ -7,8 +7,12 @@ use rimms::{Complex32, MemoryMode, Runtime};
 #[test]
 fn threads_that_read_one_stale_input_copy_it_once() {
     for _ in 0..50 {
-        let rt =
-            Runtime::builder().cpus(0).device(Sim::acc("acc0", 1 << 20, Default::default()).unwrap()).build().unwrap().blocking();
+        let rt = Runtime::builder()
+            .cpus(0)
+            .device(Sim::acc("acc0", 1 << 20, Default::default()).unwrap())
+            .build()
+            .unwrap()
+            .blocking();
         let mut x = rt.alloc::<Complex32>(256).unwrap();
         x.overwrite().unwrap().write_with(|i| Complex32::new(i as f32, 0.0)).unwrap();
         let barrier = std::sync::Barrier::new(4);
@@ -31,7 +35,14 @@ fn threads_that_read_one_stale_input_copy_it_once() {
 fn threads_work_on_the_fragments_of_one_datum() {
     for mode in [MemoryMode::Reference, MemoryMode::LastResource, MemoryMode::ValidSet] {
         let acc = |name| Sim::acc(name, 1 << 20, Default::default()).unwrap();
-        let rt = Runtime::builder().cpus(2).device(acc("acc0")).device(acc("acc1")).memory_mode(mode).build().unwrap().blocking();
+        let rt = Runtime::builder()
+            .cpus(2)
+            .device(acc("acc0"))
+            .device(acc("acc1"))
+            .memory_mode(mode)
+            .build()
+            .unwrap()
+            .blocking();
         let mut x = rt.alloc::<Complex32>(16 * 64).unwrap();
         x.overwrite().unwrap().write_with(|i| Complex32::new((i % 64) as f32, (i / 64) as f32)).unwrap();
         x.fragment(16).unwrap();

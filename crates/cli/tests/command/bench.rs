@@ -59,7 +59,15 @@ fn overhead_says_what_docs_json_says() {
     }
     let cycle = operations.iter().find(|line| line["copies"].is_f64()).unwrap();
     assert!(cycle["copies"].as_f64().unwrap() <= 28.0, "{cycle}");
-    for wanted in ["empty call", "queued empty call", "never fit", "create + free", "128 fragments", "bookkeeping of a datum", "bookkeeping of a leaf"] {
+    for wanted in [
+        "empty call",
+        "queued empty call",
+        "never fit",
+        "create + free",
+        "128 fragments",
+        "bookkeeping of a datum",
+        "bookkeeping of a leaf",
+    ] {
         assert!(names.iter().any(|name| name.contains(wanted)), "{wanted}: {names:?}");
     }
 }

@@ -100,9 +100,8 @@ fn devices() {
 
 #[test]
 fn a_device_with_room_for_little_more_than_one_call_gives_the_same_answer() {
-    let run = |more: &[&str]| {
-        json(&[&["run", "pulse-doppler", "--style", "paper", "--on", "acc", "--json"], more].concat())
-    };
+    let run =
+        |more: &[&str]| json(&[&["run", "pulse-doppler", "--style", "paper", "--on", "acc", "--json"], more].concat());
     let roomy = run(&[]);
     assert_eq!(roomy["evictions"], 0);
     for memory in ["reference", "last-resource", "valid-set"] {

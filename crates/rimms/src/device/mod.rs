@@ -36,8 +36,8 @@ mod staging;
 
 pub use capability::{Capability, Lengths, OpSupport};
 pub use error::{DeviceError, DeviceErrorKind, Operation};
-pub use span::{HostSource, HostTarget, Operand, Rows, Span};
 pub(crate) use host::launch::panic_message;
+pub use span::{HostSource, HostTarget, Operand, Rows, Span};
 
 use crate::op::{Call, Target};
 use std::any::Any;

@@ -73,9 +73,7 @@ impl Node {
         let ready = |state: State| match role {
             Role::In => state.is_valid_on(r),
             Role::InOut => state.valid() == ResourceSet::only(r) && self.datum().is_free(),
-            Role::Out => {
-                self.is_leaf() && (state.is_valid_on(r) && self.datum().is_free() || self.is_fresh(state))
-            }
+            Role::Out => self.is_leaf() && (state.is_valid_on(r) && self.datum().is_free() || self.is_fresh(state)),
         };
         if r.is_host() && ready(self.state()) {
             return Ok(Located { span: self.datum().host_span(self.region()), hold: Hold::Nothing });

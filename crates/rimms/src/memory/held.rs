@@ -22,7 +22,8 @@ impl Held {
     /// # Safety
     /// The node stays in its tree as long as it is dereferenced: the call is enlisted with it
     /// ([`Node::enlist`]) before the borrow of its view ends, retired after the last use, and whoever changes the tree
-    /// waits for it ([`Node::settle`]).
+    /// waits for it ([`Node::settle`]). Where a thread is given up that may use it later still, the view is impounded
+    /// for it before the ticket is retired ([`Node::impound`]), and whoever changes the tree looks for that.
     #[inline]
     pub(crate) unsafe fn new(node: &Node) -> Self {
         Self { node: NonNull::from(node), _datum: node.datum().share() }

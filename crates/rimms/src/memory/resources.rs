@@ -64,7 +64,12 @@ pub(crate) struct Resources {
 impl Resources {
     /// `devices[0]` is the host; `queues` are the resources that the PEs work on. With a limit, devices' operations are
     /// watched.
-    pub(crate) fn new(mode: MemoryMode, devices: Vec<Arc<dyn Device>>, queues: Vec<ResourceId>, has_limit: bool) -> Self {
+    pub(crate) fn new(
+        mode: MemoryMode,
+        devices: Vec<Arc<dyn Device>>,
+        queues: Vec<ResourceId>,
+        has_limit: bool,
+    ) -> Self {
         let (tally, order) = (Tally::new(devices.len(), queues.len()), Order::new(queues.len()));
         let links = Links::new(devices.len());
         let resource = |device| Resource {

@@ -28,8 +28,7 @@ pub(crate) struct Timelines {
 
 impl Timelines {
     pub(crate) fn new(queues: usize) -> Self {
-        let line =
-            |_| Timeline { done: AtomicU64::new(0), waiters: AtomicU32::new(0), signal: Signal::default() };
+        let line = |_| Timeline { done: AtomicU64::new(0), waiters: AtomicU32::new(0), signal: Signal::default() };
         Self { lines: (0..queues).map(line).collect(), any_waiters: AtomicU32::new(0), any: Signal::default() }
     }
 

@@ -13,8 +13,8 @@
 //! readers of two queues are under way at once, and go with the next writer.
 #![allow(unsafe_code)]
 
-use crate::sync::{AtomicU64, Ordering};
 use super::{Ticket, Timelines};
+use crate::sync::{AtomicU64, Ordering};
 use Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 /// How many lanes follow, then the last reader's place in each queue; 0 where there was none.

@@ -154,7 +154,12 @@ impl RuntimeBuilder {
         static RUNTIMES: AtomicU64 = AtomicU64::new(1);
         let shared = Arc::new(Shared {
             id: RUNTIMES.fetch_add(1, Relaxed),
-            resources: Arc::new(Resources::new(self.mode, devices, pes.iter().map(Pe::resource).collect(), self.time_limit.is_some())),
+            resources: Arc::new(Resources::new(
+                self.mode,
+                devices,
+                pes.iter().map(Pe::resource).collect(),
+                self.time_limit.is_some(),
+            )),
             costs: Costs::new(pes.len()),
             pes,
             policy: self.policy,

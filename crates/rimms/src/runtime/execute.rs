@@ -152,7 +152,8 @@ impl Shared {
             for (node, role) in job.operands {
                 let place = node.fetch(pe.resource, *role, Cause::Input).map_err(Stop::before)?;
                 // SAFETY: the span lies in the datum's storage, which is initialised (frozen at birth) and has exposed
-                // provenance. Whoever executes the call keeps the datum, and what conflicts with the call waits for it.
+                // provenance. Whoever executes the call keeps the datum, and what conflicts with the call waits for it: a
+                // call that works on host memory is never taken away (`monitor`, `builder`).
                 operands.push(unsafe { Operand::in_host_memory(place.span, *role) });
                 match place.hold {
                     Hold::Nothing => {}

@@ -7,8 +7,8 @@
 //! elsewhere. Worker and watcher agree by the task's phase on whose the call is.
 //! What the stuck thread may still be at stays impounded until it comes back.
 
-use super::execute::Failure;
 use super::Shared;
+use super::execute::Failure;
 use super::pe::Pe;
 use super::queue::Work;
 use crate::coherence::ResourceId;
@@ -160,7 +160,8 @@ impl Shared {
         *running = None;
         drop(running);
         let why = format!("it did not finish {} within {limit:?}", task.work.call);
-        let error = Error::DeviceLost { device: self.resources.device(device).info().name.clone(), message: why.into() };
+        let error =
+            Error::DeviceLost { device: self.resources.device(device).info().name.clone(), message: why.into() };
         self.resources.lose(device, Arc::new(error.clone()));
         // Before the call is done elsewhere, and others take it that nobody is at its operands.
         task.impound(device);

@@ -1,10 +1,10 @@
 //! Processing elements: what executes calls.
 
+use super::queue::Queue;
+use super::worker::Worker;
 use crate::coherence::ResourceId;
 use crate::device::{Capability, Device, DeviceInfo, UnitInfo};
 use crate::error::{Error, Result};
-use super::queue::Queue;
-use super::worker::Worker;
 use crate::op::{Call, Target};
 use crate::order;
 use parking_lot::{Mutex, MutexGuard};

@@ -130,7 +130,9 @@ impl Runtime {
         let able = self.core.pes.iter().enumerate().filter(|(i, pe)| self.allowed.contains(*i) && pe.can(call));
         let mut missing = able.map(|(_, pe)| match resources.is_lost(pe.resource) {
             true => Some(resources.gone(pe.resource)),
-            false => can_never_hold(resources, pe.resource, Some(&call.to_string()), operands.iter().map(|(node, _)| *node)),
+            false => {
+                can_never_hold(resources, pe.resource, Some(&call.to_string()), operands.iter().map(|(node, _)| *node))
+            }
         });
         if let Some(Some(error)) = missing.next() {
             return error;

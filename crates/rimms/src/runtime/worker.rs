@@ -126,7 +126,7 @@ fn watch(pe: &Pe, work: Arc<Work>, execute: impl FnOnce(&Task) -> Result<()>) ->
     let outcome = contained(pe, &task.work.call, || execute(&task));
     if !task.end() {
         // The last that we have of it: what is impounded for us is released.
-        let _ = contained(pe, &"a call that was taken away", || Ok(drop(task)));
+        let _ = let_go(pe, task);
         return None;
     }
     pe.queue.set_running(None);
@@ -154,8 +154,7 @@ fn settled(pe: &Pe, work: impl Borrow<Work>, outcome: Result<()>) -> Result<(), 
         job(work.borrow(), &operands(work.borrow()), None).poison(&error);
         error
     });
-    // The last of a kernel, of its parameters, of blocks on a device: what the user wrote for that may panic too.
-    contained(pe, &"letting go of a call", || Ok(drop(work))).map_err(Arc::new).and(outcome)
+    let_go(pe, work).map_err(Arc::new).and(outcome)
 }
 
 fn operands(work: &Work) -> Operands<'_> {
@@ -168,6 +167,15 @@ fn operands(work: &Work) -> Operands<'_> {
 
 fn job<'a>(work: &'a Work, operands: &'a [(&'a Node, Role)], task: Option<&'a Task>) -> Job<'a> {
     Job { call: &work.call, operands, size: work.size, allowed: &work.allowed, task }
+}
+
+/// Drops the last of a kernel, of its parameters, of blocks on a device: what the user wrote for that may panic too.
+#[inline]
+fn let_go<T>(pe: &Pe, value: T) -> Result<()> {
+    contained(pe, &"letting go of a call", || {
+        drop(value);
+        Ok(())
+    })
 }
 
 /// A panic in a device or a policy of the user's is an answer too: a worker that dies answers nobody.

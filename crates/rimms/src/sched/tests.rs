@@ -42,7 +42,14 @@ fn costs_are_functions_of_size_per_op_and_pe() {
 
 #[test]
 fn locality_weighs_copies_against_waiting() {
-    let at = |busy_ns, ready_ns, transfer_ns, cost_ns| Candidate { pe: 0, queued: 0, busy_ns, cost_ns, ready_ns, transfer_ns };
+    let at = |busy_ns, ready_ns, transfer_ns, cost_ns| Candidate {
+        pe: 0,
+        queued: 0,
+        busy_ns,
+        cost_ns,
+        ready_ns,
+        transfer_ns,
+    };
     let pick = |c: &[Candidate]| Locality.choose(0, c);
     assert_eq!(pick(&[at(0.0, 0.0, 500.0, Some(10.0)), at(400.0, 0.0, 0.0, Some(10.0))]), 1);
     assert_eq!(pick(&[at(0.0, 0.0, 300.0, Some(10.0)), at(400.0, 0.0, 0.0, Some(10.0))]), 0);

@@ -8,5 +8,5 @@ mod counters;
 mod curve;
 
 pub(crate) use counters::Tally;
-pub(crate) use curve::{BUCKETS, Curve};
 pub use counters::{Cause, Counters, Flow, PairFlow};
+pub(crate) use curve::{BUCKETS, Curve};

@@ -15,7 +15,10 @@ use std::sync::Arc;
 fn resources(memory: u64) -> (Arc<Resources>, ResourceId) {
     let acc = Sim::acc("acc0", memory, Default::default()).unwrap();
     let devices: Vec<Arc<dyn crate::device::Device>> = vec![Arc::new(Host::new(1)), Arc::new(acc)];
-    (Arc::new(Resources::new(MemoryMode::ValidSet, devices, vec![ResourceId::HOST; 2], false)), ResourceId::new(1).unwrap())
+    (
+        Arc::new(Resources::new(MemoryMode::ValidSet, devices, vec![ResourceId::HOST; 2], false)),
+        ResourceId::new(1).unwrap(),
+    )
 }
 
 /// A datum of this many bytes that the host has written.
