@@ -1,5 +1,5 @@
 //! Devices that never come back: their calls are taken away, everything else goes on. And who waits for whom, told.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 #[path = "common/hooked.rs"]
 mod hooked;
