@@ -4,7 +4,6 @@
 //! keeps a block retired for longer). A reader's words are written by its thread alone.
 
 use std::cell::Cell;
-use std::sync::OnceLock;
 use std::sync::atomic::{Ordering, fence};
 
 use parking_lot::Mutex;
@@ -128,12 +127,22 @@ pub(crate) fn look() -> Announced {
 
 /// The barrier that the looker imposes on all threads, so that they need none of their own.
 mod barrier {
-    use super::{OnceLock, Ordering, fence};
+    use std::sync::atomic::AtomicU8;
+
+    use super::{Ordering, fence};
 
     /// Whether accesses go without a fence because `heavy` reaches their threads.
     pub(super) fn is_asymmetric() -> bool {
-        static ASYMMETRIC: OnceLock<bool> = OnceLock::new();
-        *ASYMMETRIC.get_or_init(host::register)
+        /// 0 as long as nobody has asked the host, then 1 for no and 2 for yes. Two who ask at once get the same answer.
+        static ASYMMETRIC: AtomicU8 = AtomicU8::new(0);
+        match ASYMMETRIC.load(Ordering::Acquire) {
+            0 => {
+                let yes = host::register();
+                ASYMMETRIC.store(1 + u8::from(yes), Ordering::Release);
+                yes
+            }
+            answer => answer == 2,
+        }
     }
 
     /// Every running thread passes a full memory barrier between the call and the return. False when the host
