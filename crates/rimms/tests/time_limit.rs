@@ -9,7 +9,7 @@ use rimms::device::Operation;
 use rimms::device::faulty::{Fault, Faulty, Plan};
 use rimms::device::gated::{Gate, Gated};
 use rimms::device::sim::Sim;
-use rimms::{Error, HeteData, Runtime, sched};
+use rimms::{Error, HeteData, MemoryMode, Runtime, sched};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -282,6 +282,23 @@ fn views_of_a_call_that_was_taken_away_are_there_when_its_thread_comes_back() {
         once_it_is_back(|| y.join());
         assert_eq!(y.read().unwrap()[..], [4.0; N], "operation {n}");
     }
+}
+
+#[test]
+fn a_result_that_is_never_brought_back_is_lost() {
+    in_time("the program", || {
+        let stuck = Stuck::default();
+        let builder = Runtime::builder().cpus(1).device(stuck.acc("acc0", 1 << 16, false)).time_limit(LIMIT);
+        let rt = builder.memory_mode(MemoryMode::Reference).build().unwrap();
+        stuck.gets_stuck_in(Operation::Download);
+        let x = written(&rt, 1.0);
+        let mut y = rt.alloc(N).unwrap();
+        rt.on("acc0").unwrap().scale(2.0, &x, &mut y).unwrap();
+        let error = y.read().map(drop).unwrap_err();
+        assert!(is_lost(&error), "{error}");
+        drop(rt);
+        stuck.gate.open();
+    });
 }
 
 #[test]

@@ -10,13 +10,13 @@
 //! before, or of what nobody has and no claim stands on. Whoever evicts writes to the host's storage what is valid on the device
 //! alone, and only that; a writer of such bytes holds a claim on them instead.
 
-use super::claims::Claim;
+use super::claims::{Claim, with_host};
 use super::node::Node;
 use super::plan::{place_on, uninitialised};
 use super::reserve::bring;
 use super::resources::Block;
 use super::transfer::{self, Move, Place};
-use crate::coherence::{Event, MemoryMode, ResourceId, ResourceSet, State, Transfer};
+use crate::coherence::{Event, MemoryMode, ResourceId, ResourceSet, State};
 use crate::device::Span;
 use crate::error::{Error, Result};
 use crate::op::Role;
@@ -190,39 +190,39 @@ impl Node {
         });
     }
 
-    /// The writer succeeded.
+    /// Mode `reference`: brings a result back to the host, where its place has been [given up](Self::spoil) before, as
+    /// half a copy may lie there if this fails.
     ///
     /// # Errors
-    /// In mode `reference`, where the result could not be brought back: it is lost then.
-    #[inline]
-    pub(crate) fn commit(&self, r: ResourceId, role: Role) -> Result<()> {
-        if !role.writes() {
-            return Ok(());
-        }
-        let mode = self.datum().resources.mode;
-        // The end of a write does not depend on what was before.
-        let Ok(step) = mode.step(State::UNINITIALISED, Event::EndWrite(r)) else { return Ok(()) };
-        if let Some(Transfer::Copy { from, .. }) = step.transfer {
-            self.bring_back(from)?;
-        }
-        self.set_all(step.state);
-        Ok(())
-    }
-
-    #[cold]
-    fn bring_back(&self, from: ResourceId) -> Result<()> {
+    /// Where the copy fails: the result is lost then.
+    pub(crate) fn bring_back(&self, r: ResourceId) -> Result<()> {
         let datum = self.datum();
-        // Half a copy may lie on the host if this fails.
-        self.set_all(State::UNINITIALISED);
         let to = Place { resource: ResourceId::HOST, span: datum.host_span(self.region()) };
         let mut locked = datum.lock();
-        locked.wait_for(ResourceSet::only(ResourceId::HOST), self.region())?;
+        locked.wait_for(with_host(r), self.region())?;
         // The call that has written it still holds its block.
-        let (from, _) = place_on(locked.get(), from, self)?;
-        let _claim = locked.claim(ResourceSet::only(ResourceId::HOST), *self.region());
+        let (from, _) = place_on(locked.get(), r, self)?;
+        let _claim = locked.claim(with_host(r), *self.region());
         drop(locked);
         transfer::make(datum, self.region(), Move { from, to, host_is_current: false }, Cause::Output)?;
         Ok(())
+    }
+
+    /// Nobody has it any more.
+    pub(crate) fn spoil(&self) {
+        self.set_all(State::UNINITIALISED);
+    }
+
+    /// The writer succeeded, and in mode `reference` its result [is back](Self::bring_back).
+    #[inline]
+    pub(crate) fn commit(&self, r: ResourceId, role: Role) {
+        if !role.writes() {
+            return;
+        }
+        // The end of a write does not depend on what was before.
+        if let Ok(step) = self.datum().resources.mode.step(State::UNINITIALISED, Event::EndWrite(r)) {
+            self.set_all(step.state);
+        }
     }
 
     /// The writer failed: `cause` is why what it was to write is missing.

@@ -14,7 +14,7 @@ use super::foresight::Foresight;
 use super::monitor::Task;
 use super::pe::{Pe, PeSet};
 use super::submit::INLINE;
-use crate::coherence::{MemoryMode, State};
+use crate::coherence::MemoryMode;
 use crate::device::{DeviceError, Operand};
 use crate::error::{Error, Result};
 use crate::memory::{Hold, Node, bring};
@@ -36,6 +36,8 @@ enum Stop {
     /// Before the launch: nothing has changed.
     Before(Error),
     Launch(DeviceError),
+    /// After it: a result did not come back.
+    After(Error),
 }
 
 impl Stop {
@@ -67,7 +69,7 @@ impl<'a> Job<'a> {
     #[cold]
     pub(super) fn poison(&self, error: &Arc<Error>) {
         for node in self.written() {
-            node.set_all(State::UNINITIALISED);
+            node.spoil();
             node.failed(error);
         }
     }
@@ -125,20 +127,16 @@ impl Shared {
         }
         // Keeps the operands in their places until states are recorded; empty, and free, where nothing can move them.
         let mut holds: Holds<'_> = SmallVec::new();
-        let launched = self.place_and_launch(at, pe, job, &mut holds);
+        let done = self.place_and_launch(at, pe, job, &mut holds).and_then(|()| self.bring_back(pe, job));
         // From here on nobody takes the call away from us; or somebody has, and it is ours no longer.
         if job.task.is_some_and(|task| !task.end()) {
             return Err(Failure { error: Error::WouldDeadlock, elsewhere: false });
         }
-        if let Err(stop) = launched {
+        if let Err(stop) = done {
             return Err(self.stopped(pe, job, *stop));
         }
         for (node, role) in job.operands {
-            if let Err(error) = node.commit(pe.resource, *role) {
-                // Results that did come back are none of a call that has failed, and nothing to try it again on.
-                job.written().for_each(|node| node.set_all(State::UNINITIALISED));
-                return Err(record(job, error));
-            }
+            node.commit(pe.resource, *role);
         }
         self.resources.tally.called(at, job.operands.len());
         Ok(())
@@ -176,6 +174,24 @@ impl Shared {
         launched.map_err(|e| Box::new(Stop::Launch(e)))
     }
 
+    /// In mode `reference` results go back to the host.
+    #[inline]
+    fn bring_back(&self, pe: &Pe, job: &Job<'_>) -> Result<(), Box<Stop>> {
+        if self.resources.mode != MemoryMode::Reference || pe.resource.is_host() {
+            return Ok(());
+        }
+        for node in job.written() {
+            let spoil = || node.spoil();
+            match job.task {
+                None => spoil(),
+                Some(task) if !task.while_ours(spoil) => return Err(Stop::before(self.resources.gone(pe.resource))),
+                Some(_) => {}
+            }
+            node.bring_back(pe.resource).map_err(|error| Box::new(Stop::After(error)))?;
+        }
+        Ok(())
+    }
+
     #[inline(never)]
     fn place_on_device<'a>(
         &self,
@@ -195,6 +211,11 @@ impl Shared {
     fn stopped(&self, pe: &Pe, job: &Job<'_>, stop: Stop) -> Failure {
         match stop {
             Stop::Before(error) => error.into(),
+            Stop::After(error) => {
+                // Results that did come back are none of a call that has failed, and nothing to try it again on.
+                job.written().for_each(Node::spoil);
+                record(job, error)
+            }
             Stop::Launch(error) => {
                 let elsewhere = error.is_retryable();
                 let error = self.resources.failure(error, &job.call.to_string(), pe.name());

@@ -35,7 +35,7 @@ pub(super) struct Task {
 enum Phase {
     /// What it comes after is not done.
     Waiting,
-    /// On a PE, since then: its operands are brought there, or, then, it is launched.
+    /// On a PE, since then: its operands are brought there; or, then, it is launched, and its results may go back.
     Running { pe: usize, since: Instant, is_launched: bool },
     /// The worker is past what can take long.
     Ending,
@@ -73,6 +73,16 @@ impl Task {
             return true;
         }
         false
+    }
+
+    /// Does `f`, unless the call was taken away; it is not taken away meanwhile. Returns whether it was done.
+    pub(super) fn while_ours(&self, f: impl FnOnce()) -> bool {
+        let phase = self.phase.lock();
+        let is_ours = matches!(*phase, Phase::Running { .. });
+        if is_ours {
+            f();
+        }
+        is_ours
     }
 
     /// Takes it away if it has been running for longer than `limit`, and `stuck` says, of its PE and of whether it was

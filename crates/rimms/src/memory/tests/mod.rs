@@ -32,6 +32,6 @@ fn written(resources: &Arc<Resources>, bytes: usize) -> Owned {
 fn dirty(datum: &Owned, r: ResourceId) {
     let places = bring(&[(datum.root(), Role::Out)], r, &()).unwrap();
     datum.root().begin(r, Role::Out);
-    datum.root().commit(r, Role::Out).unwrap();
+    datum.root().commit(r, Role::Out);
     drop(places);
 }
