@@ -3,7 +3,7 @@
 //! The one takes all that is there at once. While there is nothing it looks for
 //! a bounded time, then says that it sleeps and parks; whoever puts something in wakes it then.
 
-use crate::sync::{AtomicU64, Condvar, Mutex, Ordering, SPINS, YIELDS, spin_loop, yield_now};
+use crate::sync::{AtomicU32, AtomicU64, Condvar, Mutex, Ordering, SPINS, YIELDS, spin_loop, yield_now};
 use Ordering::{Acquire, Relaxed, Release};
 
 pub(crate) struct Inbox<T> {
@@ -11,6 +11,8 @@ pub(crate) struct Inbox<T> {
     filled: Condvar,
     /// Places given out. Changed under the lock.
     issued: AtomicU64,
+    /// Nothing will come: for those who look without the lock.
+    closed: AtomicU32,
 }
 
 struct State<T> {
@@ -22,7 +24,7 @@ struct State<T> {
 impl<T> Default for Inbox<T> {
     fn default() -> Self {
         let state = State { items: Vec::new(), is_asleep: false, is_closed: false };
-        Self { state: Mutex::new(state), filled: Condvar::new(), issued: AtomicU64::new(0) }
+        Self { state: Mutex::new(state), filled: Condvar::new(), issued: AtomicU64::new(0), closed: AtomicU32::new(0) }
     }
 }
 
@@ -46,7 +48,7 @@ impl<T> Inbox<T> {
     /// and nothing will come. `take` runs under the inbox's lock.
     pub(crate) fn take(&self, last: u64, take: impl FnOnce(&mut Vec<T>)) -> bool {
         for look in 0..SPINS + YIELDS {
-            if self.issued.load(Acquire) > last {
+            if self.issued.load(Acquire) > last || self.closed.load(Relaxed) != 0 {
                 break;
             }
             if look < SPINS { spin_loop() } else { yield_now() }
@@ -77,6 +79,7 @@ impl<T> Inbox<T> {
 
     /// Nothing will come any more.
     pub(crate) fn close(&self) {
+        self.closed.store(1, Relaxed);
         self.state.lock().is_closed = true;
         self.filled.notify_one();
     }
