@@ -7,9 +7,10 @@
 
 use super::fit::device_error;
 use super::node::Node;
+use super::plan::host_is_current;
 use super::residency::Removed;
 use super::resources::Resources;
-use crate::coherence::ResourceId;
+use crate::coherence::{Event, ResourceId, State};
 use crate::device::{DeviceError, DeviceErrorKind};
 use crate::error::Error;
 use std::sync::Arc;
@@ -70,13 +71,18 @@ impl Node {
     #[cold]
     fn forget_what_is_lost(&self) {
         let datum = self.datum();
-        let resources = &datum.resources;
+        let (resources, mode) = (&datum.resources, datum.resources.mode);
         for r in resources.ids().filter(|r| resources.is_lost(*r)) {
             let mut locked = datum.lock();
             // The tree stays as it is while the lock is held.
             let _ = self.each_leaf(&mut |leaf| -> Result<(), ()> {
                 if leaf.state().is_valid_on(r) {
-                    leaf.lose_on(r);
+                    // In mode `last-resource` the host may have the bytes although the flag does not say so.
+                    leaf.change(|state| {
+                        let left = mode.step(state, Event::Drop(r)).ok()?.state;
+                        let on_host = left == State::UNINITIALISED && host_is_current(state);
+                        Some(if on_host { State::owned(ResourceId::HOST) } else { left })
+                    });
                     if let (true, Some(cause)) = (leaf.state().valid().is_empty(), resources.why_lost(r)) {
                         datum.has_failed.store(true, std::sync::atomic::Ordering::Relaxed);
                         locked.get().record(*leaf.region(), cause.clone());

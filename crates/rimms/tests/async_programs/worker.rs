@@ -32,7 +32,12 @@ impl<'w> Worker<'w> {
             Kind::Abandon => {
                 let datum = &mut *self.world.own(slot);
                 let path = pick(datum.meaning.views(|_| true), step.views[0]);
-                drop(datum.view_mut(path).overwrite().unwrap());
+                match datum.view_mut(path).overwrite() {
+                    Ok(guard) => drop(guard),
+                    // A device that took too long may still be at these bytes. Nothing has changed.
+                    Err(Error::DeviceLost { .. }) => return,
+                    Err(e) => panic!("{e}"),
+                }
                 datum.meaning.part_mut(path).set(Leaf::Missing);
             }
             Kind::Divide(how) => self.divide(slot, how, step),
