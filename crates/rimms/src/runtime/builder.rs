@@ -125,12 +125,6 @@ impl RuntimeBuilder {
                        is no time limit";
             return Err(Error::Config(why.into()));
         }
-        for (i, device) in devices.iter().enumerate() {
-            let name = &device.info().name;
-            if devices.iter().skip(i + 1).any(|other| other.info().name == *name) {
-                return Err(Error::Config(format!("two devices are named {name}").into()));
-            }
-        }
         let mut pes: Vec<Pe> = Vec::new();
         for (id, device) in (0..).map_while(ResourceId::new).zip(&devices) {
             let info = device.info();
@@ -143,6 +137,12 @@ impl RuntimeBuilder {
                     return Err(Error::Config(format!("two PEs are named {}", unit_info.name).into()));
                 }
                 pes.push(Pe::new(id, device, unit, unit_info.clone()));
+            }
+        }
+        for (i, device) in devices.iter().enumerate() {
+            let name = &device.info().name;
+            if devices.iter().skip(i + 1).any(|other| other.info().name == *name) {
+                return Err(Error::Config(format!("two devices are named {name}").into()));
             }
         }
         if pes.is_empty() {
