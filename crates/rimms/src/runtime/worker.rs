@@ -183,8 +183,10 @@ fn let_go<T>(pe: &Pe, value: T) -> Result<()> {
 fn contained(pe: &Pe, call: &dyn Display, work: impl FnOnce() -> Result<()>) -> Result<()> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| {
         let message = panic_message(&*payload);
-        // Not dropped: that is the user's code once more.
-        std::mem::forget(payload);
+        // Dropping it is the user's code once more.
+        if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+            std::mem::forget(again);
+        }
         Err(Error::Panicked { call: call.to_string().into(), pe: pe.name().into(), message })
     })
 }
