@@ -89,7 +89,7 @@ struct Shared {
     policy: Arc<dyn Policy>,
     costs: Costs,
     turn: AtomicUsize,
-    /// How long a device may take for a call.
+    /// How long a device may be at one operation.
     time_limit: Option<Duration>,
     /// Is somebody looking at what the workers do?
     is_watched: bool,

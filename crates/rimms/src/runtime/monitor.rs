@@ -127,9 +127,15 @@ impl Monitor {
             let mut stall = Stall { progress: 0, since: Instant::now(), told: false };
             // The watching thread may drop the last handle, in what it calls of the user's: it must not wait then.
             let _scope = thread_scope();
-            while !*stopped.0.lock() {
-                stopped.1.wait_for(&mut stopped.0.lock(), tick);
-                // Without the lock.
+            let goes_on = || {
+                let mut stop = stopped.0.lock();
+                if !*stop {
+                    stopped.1.wait_for(&mut stop, tick);
+                }
+                !*stop
+            };
+            // Looks without the lock.
+            while goes_on() {
                 if let Some(limit) = shared.time_limit {
                     (0..shared.pes.len()).for_each(|pe| shared.enforce(pe, limit));
                 }

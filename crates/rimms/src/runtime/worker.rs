@@ -85,7 +85,7 @@ fn main(shared: &Arc<Shared>, at: usize, last: u64, left: &Left) {
             shared.retry(at, failure, &job(work, &operands(work), Some(task)))
         };
         let Some(outcome) = watch(pe, given_up.work.clone(), watched) else { return };
-        drop(given_up);
+        let _ = let_go(pe, given_up);
         shared.resources.order.retire(Ticket::new(at, last), outcome);
     }
     run(shared, at, pe, last);
