@@ -6,7 +6,7 @@ use super::node::Node;
 use super::resources::Resources;
 use crate::coherence::{MemoryMode, ResourceId, ResourceSet};
 use crate::op::Role;
-use crate::order::Ticket;
+use crate::order::{After, comes_after};
 use smallvec::SmallVec;
 
 /// Bytes that will be valid on the same resources.
@@ -21,17 +21,13 @@ struct Part {
 pub(crate) struct Outlook {
     parts: SmallVec<[Part; 4]>,
     /// The last call of each queue that has to be done first.
-    pub(crate) after: SmallVec<[Ticket; 4]>,
+    pub(crate) after: After,
 }
 
 impl Outlook {
     /// Takes an operand in.
     pub(crate) fn add(&mut self, node: &Node, role: Role) {
-        node.pending(role, &mut |ticket| match self.after.iter_mut().find(|t| t.queue() == ticket.queue()) {
-            Some(same) if same.place() >= ticket.place() => {}
-            Some(same) => *same = ticket,
-            None => self.after.push(ticket),
-        });
+        node.pending(role, &mut |ticket| comes_after(&mut self.after, ticket));
         if role.reads() {
             if node.is_leaf() { self.add_leaf(node) } else { node.leaves().for_each(|leaf| self.add_leaf(leaf)) }
         }

@@ -11,19 +11,18 @@ pub(crate) struct Inbox<T> {
     filled: Condvar,
     /// Places given out. Changed under the lock.
     issued: AtomicU64,
-    /// Nothing will come: for those who look without the lock.
+    /// Not 0: nothing will come. Changed under the lock.
     closed: AtomicU32,
 }
 
 struct State<T> {
     items: Vec<T>,
     is_asleep: bool,
-    is_closed: bool,
 }
 
 impl<T> Default for Inbox<T> {
     fn default() -> Self {
-        let state = State { items: Vec::new(), is_asleep: false, is_closed: false };
+        let state = State { items: Vec::new(), is_asleep: false };
         Self { state: Mutex::new(state), filled: Condvar::new(), issued: AtomicU64::new(0), closed: AtomicU32::new(0) }
     }
 }
@@ -55,7 +54,7 @@ impl<T> Inbox<T> {
         }
         let mut state = self.state.lock();
         while state.items.is_empty() {
-            if state.is_closed {
+            if self.closed.load(Relaxed) != 0 {
                 return false;
             }
             state.is_asleep = true;
@@ -79,8 +78,9 @@ impl<T> Inbox<T> {
 
     /// Nothing will come any more.
     pub(crate) fn close(&self) {
+        let state = self.state.lock();
         self.closed.store(1, Relaxed);
-        self.state.lock().is_closed = true;
+        drop(state);
         self.filled.notify_one();
     }
 }

@@ -33,8 +33,21 @@ pub(crate) use waiters::Waiter;
 
 use crate::error::{Error, Result};
 use failures::Failures;
+use smallvec::SmallVec;
 use std::sync::Arc;
 use waiters::Waiters;
+
+/// Tickets that something comes after: the latest of each queue.
+pub(crate) type After = SmallVec<[Ticket; 4]>;
+
+/// Adds a ticket to those that something comes after.
+pub(crate) fn comes_after(after: &mut After, ticket: Ticket) {
+    match after.iter_mut().find(|t| t.queue() == ticket.queue()) {
+        Some(same) if same.place() < ticket.place() => *same = ticket,
+        Some(_) => {}
+        None => after.push(ticket),
+    }
+}
 
 /// The order of one runtime's calls.
 pub(crate) struct Order {

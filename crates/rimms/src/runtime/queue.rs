@@ -8,7 +8,7 @@ use super::monitor::Task;
 use super::pe::PeSet;
 use crate::memory::Held;
 use crate::op::Call;
-use crate::order::{Inbox, Ticket};
+use crate::order::{After, Inbox, Ticket};
 use parking_lot::{Mutex, MutexGuard};
 use smallvec::SmallVec;
 use std::collections::VecDeque;
@@ -21,7 +21,7 @@ pub(super) struct Work {
     pub(super) call: Call,
     pub(super) operands: SmallVec<[Held; 4]>,
     /// What it comes after, besides the calls before it in its queue.
-    pub(super) after: SmallVec<[Ticket; 4]>,
+    pub(super) after: After,
     /// Where it may go if it fails here.
     pub(super) allowed: PeSet,
     /// Elements it works through.

@@ -12,7 +12,7 @@ use super::{Arg, Event, Runtime, Shared};
 use crate::error::{Error, Result};
 use crate::memory::{Held, Node, Outlook, can_never_hold};
 use crate::op::{Call, Role, Shape};
-use crate::order::{Ticket, in_kernel};
+use crate::order::{After, Ticket, comes_after, in_kernel};
 use crate::sched::Candidate;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -102,10 +102,15 @@ impl Runtime {
     fn enqueue(&self, at: usize, pe: &Pe, call: &Call, operands: &[(&Node, Role)], size: usize) -> Result<Event> {
         let core = &*self.core;
         pe.worker.ensure(&core.shared, at)?;
-        let mut after: SmallVec<[Ticket; 4]> = SmallVec::new();
+        let mut after = After::new();
         let mut held: SmallVec<[Held; 4]> = SmallVec::new();
         for (node, role) in operands {
-            node.pending(*role, &mut |ticket: Ticket| comes_after(&mut after, at, ticket));
+            // What is before it in its own queue the queue sees to.
+            node.pending(*role, &mut |ticket| {
+                if ticket.queue() != at {
+                    comes_after(&mut after, ticket);
+                }
+            });
             // SAFETY: enlisted below, while the arguments still borrow their views; dropped by the worker before the
             // ticket is retired; fragmenting and joining settle first (`data::divide`).
             held.push(unsafe { Held::new(node) });
@@ -211,16 +216,5 @@ impl Shared {
         }
         let turn = self.turn.fetch_add(1, Relaxed);
         pes.get(self.policy.choose(turn, &candidates)).or(pes.first()).copied()
-    }
-}
-
-/// Adds a ticket to those that a call of queue `at` has to wait for: the latest of each other queue.
-fn comes_after(after: &mut SmallVec<[Ticket; 4]>, at: usize, ticket: Ticket) {
-    match after.iter_mut().find(|t| t.queue() == ticket.queue()) {
-        // The queue itself sees to it.
-        _ if ticket.queue() == at => {}
-        Some(same) if same.place() < ticket.place() => *same = ticket,
-        Some(_) => {}
-        None => after.push(ticket),
     }
 }
