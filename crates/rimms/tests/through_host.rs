@@ -74,3 +74,24 @@ fn bytes_the_host_has_are_taken_from_there_while_it_reads_them() {
         assert_eq!(y.read().unwrap()[..], [3.0; 64]);
     }
 }
+
+#[test]
+fn rows_of_a_tile_that_lie_side_by_side_on_a_device_do_not_run_into_its_neighbour_on_the_host() {
+    const ROW: usize = 16;
+    // Room for a tile, not for the whole: the tile's rows are packed there.
+    let sim = |name| Foreign(Sim::acc(name, 3 * ROW as u64 * 4 * 2, Default::default()).unwrap());
+    let rt = Runtime::builder().cpus(0).device(sim("a0")).device(sim("b0")).build().unwrap().blocking();
+    let mut x = rt.alloc::<f32>(4 * 2 * ROW * 2).unwrap();
+    x.overwrite().unwrap().write_with(|_| 1.0).unwrap();
+    x.tile_sizes(&[3, 5], &[ROW, ROW]).unwrap();
+    x[0].tile_sizes(&[1, 1, 1], &[ROW]).unwrap();
+    rt.on("a0").unwrap().fill(3.0, &mut x[0]).unwrap();
+    // Now the tile's rows do not travel as one: the host has the last.
+    assert_eq!(x[0][2].read().unwrap()[..], [3.0; ROW]);
+    let mut y = rt.alloc::<f32>(3 * ROW).unwrap();
+    rt.on("b0").unwrap().copy(&x[0], &mut y).unwrap();
+    assert_eq!(y.read().unwrap()[..], [3.0; 3 * ROW]);
+    let neighbour = x[1].read_rows().unwrap();
+    assert!(neighbour.iter().flatten().all(|&v| v == 1.0), "{:?}", neighbour.iter().collect::<Vec<_>>());
+    assert!(x[0].read_rows().unwrap().iter().flatten().all(|&v| v == 3.0));
+}

@@ -128,8 +128,8 @@ impl Node {
         })
     }
 
-    /// Makes every leaf valid on `r`, where the view lies at `place`.
-    pub(super) fn make_valid(&self, r: ResourceId, place: &mut Located<'_>, cause: Cause) -> Result<()> {
+    /// Makes every leaf valid on `r`, where the view lies at `place`; false where it lies there no longer.
+    pub(super) fn make_valid(&self, r: ResourceId, place: &mut Located<'_>, cause: Cause) -> Result<bool> {
         let datum = self.datum();
         let mut replaced = SmallVec::<[Hold<'_>; 1]>::new();
         let mut locked = datum.lock();
@@ -138,8 +138,8 @@ impl Node {
             locked.wait_for(targets, self.region())?;
             if let Hold::Block(_) = place.hold {
                 // A reader of more than this view may have gathered it in a block of its own meanwhile.
-                let found = locked.get().locate(r, self.region());
-                let (span, block) = found.ok_or_else(|| datum.resources.gone(r))?;
+                // And it may have let go of that.
+                let Some((span, block)) = locked.get().locate(r, self.region()) else { return Ok(false) };
                 if span != place.span {
                     let hold = Hold::Block(Used::new(block.clone()));
                     replaced.push(std::mem::replace(place, Located { span, hold }).hold);
@@ -147,7 +147,7 @@ impl Node {
             }
             let plan = self.plan_read(locked.get(), r, &place.span)?;
             if plan.is_empty() {
-                return Ok(());
+                return Ok(true);
             }
             targets = plan.targets();
             if locked.get().claims.allow(targets, self.region()) {
@@ -156,7 +156,7 @@ impl Node {
         };
         let _claim = locked.claim(targets, *self.region());
         drop(locked);
-        plan.carry_out(datum, cause)
+        plan.carry_out(datum, cause).map(|()| true)
     }
 
     /// The writer starts now: until it has succeeded, the state is what it would be had it failed.

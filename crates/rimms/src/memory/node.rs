@@ -35,6 +35,12 @@ impl Region {
         self.offset + self.rows.extent()
     }
 
+    /// The run that this one and `next` make up, if they are one.
+    pub(super) fn joined(&self, next: &Self) -> Option<Self> {
+        let follows = self.rows.rows == 1 && next.rows.rows == 1 && self.end() == next.offset;
+        follows.then(|| Self::run(self.offset, self.rows.row_bytes + next.rows.row_bytes))
+    }
+
     /// Do the two have a byte in common? Tiles side by side interleave without that.
     pub(crate) fn overlaps(&self, other: &Self) -> bool {
         self.offset < other.end()

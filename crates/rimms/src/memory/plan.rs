@@ -36,8 +36,11 @@ impl<'a> Copies<'a> {
         if let Some(last) = self.0.last_mut()
             && last.source.as_ref().map(Arc::as_ptr) == source.map(Arc::as_ptr)
             && let Some(joined) = last.step.joined(&step)
+            // On devices the rows of a tile lie side by side, in the host's storage they do not; and the way may lead
+            // through that.
+            && let Some(region) = last.region.joined(leaf.region())
         {
-            last.region = Region::run(last.region.offset, last.region.rows.bytes() + leaf.bytes());
+            last.region = region;
             last.step = joined;
             last.leaves.push(leaf);
             return;

@@ -8,6 +8,10 @@
 //! then never has.
 //!
 //! Nothing is held while waiting: neither locks, nor claims, nor blocks.
+//!
+//! A call holds its blocks, but not that the residency names them: another reader, of
+//! more than this call's operand, may gather it in a block of its own and let go of that again
+//! before the operand is read here. Then the places are reserved once more.
 
 use super::access::{Hold, Located, Used};
 use super::datum::Datum;
@@ -54,17 +58,21 @@ pub(crate) fn bring<'a>(operands: &[(&'a Node, Role)], r: ResourceId, foresight:
             node.check_written()?;
         }
     }
-    let mut places = Reserve { resources, r, operands, foresight }.all()?;
-    for ((node, _), place) in operands.iter().zip(&mut places).filter(|((_, role), _)| role.reads()) {
-        node.make_valid(r, place, Cause::Input)?;
+    let reserve = Reserve { resources, r, operands, foresight };
+    loop {
+        let mut places = reserve.all()?;
+        if reserve.fill(&mut places)? {
+            return Ok(places);
+        }
     }
-    Ok(places)
 }
 
 /// Why not all operands have a place.
 enum Refused {
     /// There is no room, in the device's words, and what keeps others from making some.
     NoRoom(Box<(DeviceError, Obstacles)>),
+    /// A place went with a larger block that others have made and given up.
+    Displaced,
     /// Something else went wrong.
     Failed(Error),
 }
@@ -98,7 +106,7 @@ impl<'a> Reserve<'a, '_> {
             match self.attempt(false) {
                 Ok(places) => return Ok(places),
                 Err(Refused::Failed(error)) => return Err(error),
-                Err(Refused::NoRoom(_)) => {}
+                Err(Refused::NoRoom(_) | Refused::Displaced) => {}
             }
         }
         let mut turn = pressure.turn();
@@ -107,6 +115,7 @@ impl<'a> Reserve<'a, '_> {
             match self.attempt(alone) {
                 Ok(places) => return Ok(places),
                 Err(Refused::Failed(error)) => return Err(error),
+                Err(Refused::Displaced) => {}
                 Err(Refused::NoRoom(why)) => {
                     let (error, obstacles) = *why;
                     // Those who were there may have gone meanwhile; only an attempt made alone says that there is no room.
@@ -161,12 +170,21 @@ impl<'a> Reserve<'a, '_> {
         }
         let located = self.operands.iter().map(|(node, _)| {
             let mut locked = node.datum().lock();
-            // Held, so it is still there; in a larger block than its own, maybe, that came with another operand.
-            let found = locked.get().locate(self.r, node.region());
-            let (span, block) = found.ok_or_else(|| self.resources.gone(self.r))?;
+            // In a larger block than its own, maybe, that came with another operand.
+            let (span, block) = locked.get().locate(self.r, node.region()).ok_or(Refused::Displaced)?;
             Ok(Located { span, hold: Hold::Block(Used::new(block.clone())) })
         });
-        located.collect::<Result<_>>().map_err(Refused::Failed)
+        located.collect()
+    }
+
+    /// Brings what is read to its places; false where one of these is gone.
+    fn fill(&self, places: &mut Places<'a>) -> Result<bool> {
+        for ((node, _), place) in self.operands.iter().zip(places).filter(|((_, role), _)| role.reads()) {
+            if !node.make_valid(self.r, place, Cause::Input)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// The operands that need places of their own, the largest first: others may lie inside. For a layout that fits

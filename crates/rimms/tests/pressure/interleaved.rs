@@ -114,8 +114,9 @@ fn what_became_the_last_copy_while_its_block_was_written_back_stays() {
     assert_eq!(y.read().unwrap()[..], [5.0; 2 * N]);
 }
 
-#[test]
-fn a_reader_whose_place_was_taken_over_by_a_larger_block_reads_from_there() {
+/// A call that reads a fragment is stopped before that is copied to its place; meanwhile another reads the whole, in a
+/// block that takes the fragment's over, and `then` something else happens.
+fn taken_over(then: impl FnOnce(&Runtime)) -> Runtime {
     let device = told("acc0", 12);
     let rt = Runtime::builder().cpus(0).shared_device(device.clone()).build().unwrap().blocking();
     let mut hog = rt.alloc::<f32>(9 * N).unwrap();
@@ -146,11 +147,27 @@ fn a_reader_whose_place_was_taken_over_by_a_larger_block_reads_from_there() {
         // Now all of x has room, and takes the fragment's block over.
         drop(hog);
         rt.call(&sum("whole"), &mut [arg(x), arg(x), arg_mut(&mut second)]).unwrap();
+        assert!(x.is_valid_on(acc(0)));
+        then(rt);
         device.go_on();
         reader.join().unwrap().unwrap();
     });
     let up_to = |n: usize| (n * (n - 1) / 2) as f32;
     assert_eq!(second.read().unwrap()[0], 2.0 * up_to(4 * N));
     assert_eq!(first.read().unwrap()[0], 2.0 * up_to(N));
-    assert!(x.is_valid_on(acc(0)));
+    rt
+}
+
+#[test]
+fn a_reader_whose_place_was_taken_over_by_a_larger_block_reads_from_there() {
+    assert_eq!(taken_over(|_| {}).counters().evictions, 0);
+}
+
+#[test]
+fn a_reader_whose_place_went_with_a_larger_block_finds_another() {
+    let rt = taken_over(|rt| {
+        let mut other = rt.alloc::<f32>(8 * N).unwrap();
+        rt.fill(0.0, &mut other).unwrap();
+    });
+    assert!(rt.counters().evictions > 0, "the larger block has stayed");
 }
