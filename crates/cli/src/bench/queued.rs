@@ -4,6 +4,7 @@ use super::subject::{Prepared, nothing, runtime};
 use anyhow::{Context, Result, anyhow};
 use rimms::device::gated::{Gate, Gated};
 use rimms::device::sim::Sim;
+use rimms::op::{KernelArgs, UserOp};
 use rimms::{HeteData, Runtime, arg, arg_mut};
 use std::hint::black_box;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -34,6 +35,40 @@ pub(super) fn submission() -> Result<Prepared> {
             }
         }
     }))
+}
+
+/// Submissions while the worker is busy with another call: a counting thread is so slow that the worker would park
+/// after each, and be woken by the next.
+pub(super) fn submission_alone() -> Result<Prepared> {
+    let rt = runtime("round-robin")?;
+    let (call, x, mut y) = nothing(&rt)?;
+    let busy = Gate::default();
+    let alone = Alone { gate: busy.clone(), rt };
+    let kernel = move |_: &mut KernelArgs<'_>| {
+        busy.pass();
+        Ok(())
+    };
+    alone.rt.call(&UserOp::builder("busy").inout::<f32>().on_cpu(kernel).build()?.call(), &mut [arg_mut(&mut y)])?;
+    Ok(Box::new(move |times| {
+        let alone = &alone;
+        let start = Instant::now();
+        for _ in 0..times {
+            let _ = black_box(alone.rt.call(black_box(&call), &mut [arg(&x), arg_mut(&mut y)]));
+        }
+        start.elapsed()
+    }))
+}
+
+/// A runtime whose worker stands before a gate, until the runtime ends.
+struct Alone {
+    gate: Gate,
+    rt: Runtime,
+}
+
+impl Drop for Alone {
+    fn drop(&mut self) {
+        self.gate.open();
+    }
 }
 
 /// What a call takes from its submission until it is done, when many are under way.
@@ -118,7 +153,7 @@ pub(super) fn loads_of_a_cycle() -> Result<u64> {
     for block in &mut blocks {
         block.overwrite()?.fill(1)?;
     }
-    let op = rimms::op::UserOp::builder("count up").inout::<u8>().on_sim(|k| {
+    let op = UserOp::builder("count up").inout::<u8>().on_sim(|k| {
         k.output::<u8>(0)?.iter_mut().for_each(|v| *v += 1);
         Ok(())
     });

@@ -23,7 +23,8 @@ pub(super) fn instructions(subject: &Subject, times: u32) -> Option<f64> {
 
 /// What the child does: prepares the subject, warms it up, and runs it between two stops.
 pub(crate) fn child(id: &str, times: u32) -> Result<String, Failure> {
-    let mut run = (subject::by_id(id)?.prepare)()?;
+    let subject = subject::by_id(id)?;
+    let mut run = subject.counted.unwrap_or(subject.prepare)()?;
     run(64);
     stop();
     run(times);

@@ -38,6 +38,8 @@ pub(super) struct Subject {
     /// Instructions to reach.
     pub(super) target_instructions: Option<f64>,
     pub(super) prepare: fn() -> Result<Prepared>,
+    /// The same where instructions are counted, if what other threads do must not have a part in it.
+    pub(super) counted: Option<fn() -> Result<Prepared>>,
 }
 
 impl Subject {
@@ -69,6 +71,7 @@ pub(super) const SUBJECTS: &[Subject] = &[
         target_over: None,
         target_instructions: None,
         prepare: || walk(L1_LEAVES),
+        counted: None,
     },
     Subject {
         id: "walk-l2",
@@ -79,6 +82,7 @@ pub(super) const SUBJECTS: &[Subject] = &[
         target_over: None,
         target_instructions: None,
         prepare: || walk(L2_LEAVES),
+        counted: None,
     },
     Subject {
         id: "check-l1",
@@ -89,6 +93,7 @@ pub(super) const SUBJECTS: &[Subject] = &[
         target_over: None,
         target_instructions: Some(15.0),
         prepare: || checks(L1_LEAVES),
+        counted: None,
     },
     Subject {
         id: "check-l2",
@@ -99,6 +104,7 @@ pub(super) const SUBJECTS: &[Subject] = &[
         target_over: None,
         target_instructions: Some(15.0),
         prepare: || checks(L2_LEAVES),
+        counted: None,
     },
     Subject {
         id: "call",
@@ -109,6 +115,7 @@ pub(super) const SUBJECTS: &[Subject] = &[
         target_over: None,
         target_instructions: Some(450.0),
         prepare: || empty_call("round-robin"),
+        counted: None,
     },
     Subject {
         id: "call-timed",
@@ -119,6 +126,7 @@ pub(super) const SUBJECTS: &[Subject] = &[
         target_over: None,
         target_instructions: None,
         prepare: || empty_call("eft"),
+        counted: None,
     },
     Subject {
         id: "queued",
@@ -129,6 +137,7 @@ pub(super) const SUBJECTS: &[Subject] = &[
         target_over: None,
         target_instructions: Some(400.0),
         prepare: queued::submission,
+        counted: Some(queued::submission_alone),
     },
     Subject {
         id: "queued-all",
@@ -139,6 +148,7 @@ pub(super) const SUBJECTS: &[Subject] = &[
         target_over: None,
         target_instructions: None,
         prepare: queued::until_done,
+        counted: None,
     },
     Subject {
         id: "worker",
@@ -149,6 +159,7 @@ pub(super) const SUBJECTS: &[Subject] = &[
         target_over: None,
         target_instructions: None,
         prepare: || queued::round_trip(Duration::ZERO),
+        counted: None,
     },
     Subject {
         id: "park",
@@ -159,6 +170,7 @@ pub(super) const SUBJECTS: &[Subject] = &[
         target_over: None,
         target_instructions: None,
         prepare: queued::bare_wake,
+        counted: None,
     },
     Subject {
         id: "worker-parked",
@@ -169,6 +181,7 @@ pub(super) const SUBJECTS: &[Subject] = &[
         target_over: Some(("park", 1.2)),
         target_instructions: None,
         prepare: || queued::round_trip(queued::UNTIL_PARKED),
+        counted: None,
     },
     Subject {
         id: "refused",
@@ -179,6 +192,7 @@ pub(super) const SUBJECTS: &[Subject] = &[
         target_over: None,
         target_instructions: None,
         prepare: queued::refusal,
+        counted: None,
     },
     Subject {
         id: "malloc",
@@ -193,6 +207,7 @@ pub(super) const SUBJECTS: &[Subject] = &[
                 drop(black_box(Vec::<u8>::with_capacity(black_box(BYTES))));
             }))
         },
+        counted: None,
     },
     Subject {
         id: "create",
@@ -208,6 +223,7 @@ pub(super) const SUBJECTS: &[Subject] = &[
                 let _ = black_box(rt.alloc::<Complex32>(black_box(LEN)));
             }))
         },
+        counted: None,
     },
     Subject {
         id: "fragments",
@@ -225,6 +241,7 @@ pub(super) const SUBJECTS: &[Subject] = &[
                 let _ = black_box(done);
             }))
         },
+        counted: None,
     },
 ];
 

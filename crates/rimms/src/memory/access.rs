@@ -69,20 +69,31 @@ impl Node {
     /// `Uninitialised`, lack of room, a failed copy. The state is as it was, apart from copies that succeeded.
     #[inline]
     pub(crate) fn fetch(&self, r: ResourceId, role: Role, cause: Cause) -> Result<Located<'_>> {
+        match self.at_hand(r, role) {
+            Some(span) => Ok(Located { span, hold: Hold::Nothing }),
+            None => self.fetch_slowly(r, role, cause),
+        }
+    }
+
+    /// Where the view lies on the host, if it is there as an access of this role needs it, and nobody is to be kept away.
+    #[inline]
+    pub(crate) fn at_hand(&self, r: ResourceId, role: Role) -> Option<Span> {
+        let state = self.state();
         // Of what is divided nothing is valid, so it is never ready.
-        let ready = |state: State| match role {
+        let is_ready = match role {
             Role::In => state.is_valid_on(r),
             Role::InOut => state.valid() == ResourceSet::only(r) && self.datum().is_free(),
             Role::Out => self.is_leaf() && (state.is_valid_on(r) && self.datum().is_free() || self.is_fresh(state)),
         };
-        if r.is_host() && ready(self.state()) {
-            return Ok(Located { span: self.datum().host_span(self.region()), hold: Hold::Nothing });
-        }
-        self.fetch_slowly(r, role, cause)
+        (r.is_host() && is_ready).then(|| self.datum().host_span(self.region()))
     }
 
+    /// [`fetch`](Self::fetch) of what is not [at hand](Self::at_hand).
+    ///
+    /// # Errors
+    /// The same.
     #[cold]
-    fn fetch_slowly(&self, r: ResourceId, role: Role, cause: Cause) -> Result<Located<'_>> {
+    pub(crate) fn fetch_slowly(&self, r: ResourceId, role: Role, cause: Cause) -> Result<Located<'_>> {
         let datum = self.datum();
         if !r.is_host() && datum.resources.mode != MemoryMode::ZeroCopy {
             let placed = bring(&[(self, role)], r, &())?;

@@ -20,6 +20,7 @@ use crate::error::{Error, Result};
 use crate::op::Element;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::alloc::{Layout, alloc, dealloc};
+use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -151,23 +152,43 @@ impl Drop for Owned {
             // SAFETY: the last owner, in no registry.
             return unsafe { free(self.0) };
         }
-        self.give_up();
+        self.count_down();
     }
 }
 
 impl Owned {
-    #[cold]
-    fn give_up(&mut self) {
+    /// An owner that was forgotten.
+    ///
+    /// # Safety
+    /// One was, of this datum, and is not taken up twice.
+    #[inline]
+    pub(super) unsafe fn again(datum: &Datum) -> Self {
+        Self(datum.whole())
+    }
+
+    /// Drops an owner that is hardly ever the last.
+    #[inline]
+    pub(super) fn give_up(self) {
+        ManuallyDrop::new(self).count_down();
+    }
+
+    #[inline]
+    fn count_down(&mut self) {
         if self.owners.fetch_sub(1, Release) == 1 {
-            // Pairs with the release above, of all the others.
-            self.owners.load(Acquire);
-            let mut residency = self.residency.lock().take();
-            if let Some(residency) = &mut residency {
-                residency.unlist(&self.resources);
-            }
-            // SAFETY: the last owner, and in no registry any more.
-            unsafe { free(self.0) }
+            self.last();
         }
+    }
+
+    #[cold]
+    fn last(&mut self) {
+        // Pairs with the release of all the others.
+        self.owners.load(Acquire);
+        let mut residency = self.residency.lock().take();
+        if let Some(residency) = &mut residency {
+            residency.unlist(&self.resources);
+        }
+        // SAFETY: the last owner, and in no registry any more.
+        unsafe { free(self.0) }
     }
 }
 

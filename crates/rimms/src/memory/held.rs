@@ -3,14 +3,15 @@
 
 use super::datum::Owned;
 use super::node::Node;
+use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::ptr::NonNull;
 
 /// Keeps a view's datum, and so its host bytes and its blocks, for as long as a call in flight uses it, whatever the
 /// program drops meanwhile.
 pub(crate) struct Held {
+    /// Its datum has one owner more.
     node: NonNull<Node>,
-    _datum: Owned,
 }
 
 // SAFETY: a node is Sync, and its datum is owned.
@@ -26,7 +27,16 @@ impl Held {
     /// for it before the ticket is retired ([`Node::impound`]), and whoever changes the tree looks for that.
     #[inline]
     pub(crate) unsafe fn new(node: &Node) -> Self {
-        Self { node: NonNull::from(node), _datum: node.datum().share() }
+        let _ours = ManuallyDrop::new(node.datum().share());
+        Self { node: NonNull::from(node) }
+    }
+}
+
+impl Drop for Held {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: the owner that `new` has added, and given up here alone.
+        unsafe { Owned::again(self.datum()) }.give_up();
     }
 }
 

@@ -3,7 +3,7 @@
 use super::node::Node;
 use crate::error::Result;
 use crate::op::Role;
-use crate::order::Ticket;
+use crate::order::{After, Ticket, comes_after};
 
 impl Node {
     /// Returns once all calls are done that an access of this role comes after: writers, and before a write readers too.
@@ -43,6 +43,22 @@ impl Node {
         }
     }
 
+    /// Adds every call in flight that one of queue `at` with this role comes after, those of its own queue apart: what is
+    /// before it there the queue sees to.
+    #[inline]
+    pub(crate) fn comes_after(&self, role: Role, at: usize, after: &mut After) {
+        let users = self.users();
+        let is_no_matter = |ticket: Option<Ticket>| ticket.is_some_and(|t| t.is_no_matter_to(at));
+        if !(is_no_matter(users.writer()) && (!role.writes() || is_no_matter(users.lone_reader()))) {
+            self.each_pending(role, &mut |ticket| {
+                if ticket.queue() != at {
+                    comes_after(after, ticket);
+                }
+            });
+        }
+    }
+
+    #[inline(never)]
     fn each_pending(&self, role: Role, f: &mut dyn FnMut(Ticket)) {
         let lines = &self.datum().resources().order.lines;
         let mut leaf = |leaf: &Node| {

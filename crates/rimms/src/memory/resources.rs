@@ -41,7 +41,7 @@ pub(crate) struct Operation<'a> {
 impl Drop for Operation<'_> {
     fn drop(&mut self) {
         self.resource.sign(self.clock);
-        self.resource.operations.fetch_sub(1, Relaxed);
+        self.resource.operations.fetch_sub(1, Release);
     }
 }
 
@@ -124,17 +124,21 @@ impl Resources {
     pub(crate) fn operation(&self, r: ResourceId) -> Option<Operation<'_>> {
         let clock = self.clock?;
         let resource = &self.all[r.index()];
-        if resource.operations.fetch_add(1, Relaxed) == 0 {
+        // The sign first: whoever looks sees it with the operation, and does not take this for a long one.
+        if resource.operations.load(Relaxed) == 0 {
             resource.sign(clock);
         }
+        resource.operations.fetch_add(1, Release);
         Some(Operation { resource, clock })
     }
 
     /// Has the device of `r` been at an operation for longer than this, and ended none meanwhile?
     pub(crate) fn is_stuck(&self, r: ResourceId, limit: Duration) -> bool {
         let (Some(clock), resource) = (self.clock, &self.all[r.index()]) else { return false };
-        let sign = Duration::from_nanos(resource.last_sign.load(Relaxed));
-        resource.operations.load(Relaxed) > 0 && clock.elapsed().saturating_sub(sign) > limit
+        resource.operations.load(Acquire) > 0 && {
+            let sign = Duration::from_nanos(resource.last_sign.load(Relaxed));
+            clock.elapsed().saturating_sub(sign) > limit
+        }
     }
 
     /// Is any device gone?

@@ -444,9 +444,9 @@ impl Call {
 
     /// The check of a user-defined op without a shape rule: types alone. `None` where that is not all there is to it.
     #[inline]
-    pub(crate) fn quick_check(&self, operands: usize, element: impl Fn(usize) -> Element) -> Option<bool> {
+    pub(crate) fn quick_check(&self, elements: impl ExactSizeIterator<Item = Element>) -> Option<bool> {
         match self {
-            Self::User(user) => user.op().quick_check(operands, element),
+            Self::User(user) => user.op().quick_check(elements),
             _ => None,
         }
     }

@@ -119,10 +119,9 @@ impl UserOp {
     }
 
     #[inline]
-    pub(super) fn quick_check(&self, operands: usize, element: impl Fn(usize) -> Element) -> Option<bool> {
+    pub(super) fn quick_check(&self, found: impl ExactSizeIterator<Item = Element>) -> Option<bool> {
         let Inner { rule, elements, .. } = &*self.0;
-        let fits = || elements.len() == operands && elements.iter().enumerate().all(|(i, want)| *want == element(i));
-        rule.is_none().then(fits)
+        rule.is_none().then(|| elements.len() == found.len() && elements.iter().zip(found).all(|(w, f)| *w == f))
     }
 
     #[inline]

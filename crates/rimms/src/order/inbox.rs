@@ -28,12 +28,12 @@ impl<T> Default for Inbox<T> {
 }
 
 impl<T> Inbox<T> {
-    /// Puts in what `make` makes of its place. Returns the place; they count from 1.
+    /// Puts an item in. Returns its place; they count from 1.
     #[inline]
-    pub(crate) fn push(&self, make: impl FnOnce(u64) -> T) -> u64 {
+    pub(crate) fn push(&self, item: T) -> u64 {
         let mut state = self.state.lock();
         let place = self.issued.load(Relaxed) + 1;
-        state.items.push(make(place));
+        state.items.push(item);
         self.issued.store(place, Release);
         let wake = std::mem::take(&mut state.is_asleep);
         drop(state);

@@ -38,7 +38,7 @@ use std::sync::Arc;
 use waiters::Waiters;
 
 /// Tickets that something comes after: the latest of each queue.
-pub(crate) type After = SmallVec<[Ticket; 4]>;
+pub(crate) type After = SmallVec<[Ticket; 2]>;
 
 /// Adds a ticket to those that something comes after.
 pub(crate) fn comes_after(after: &mut After, ticket: Ticket) {

@@ -28,6 +28,12 @@ impl Ticket {
         (self.0 >> 1) as usize & (MAX_QUEUES - 1)
     }
 
+    /// Was it done from the start, or is it of queue `at`, which sees to its order itself?
+    #[inline]
+    pub(crate) fn is_no_matter_to(self, at: usize) -> bool {
+        self == Self::DONE || self.queue() == at
+    }
+
     #[inline]
     pub(crate) const fn place(self) -> u64 {
         self.0 >> (QUEUE_BITS + 1)

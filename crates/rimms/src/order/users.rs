@@ -78,6 +78,18 @@ impl Users {
         self.first.load(Acquire) == NOBODY
     }
 
+    /// A leaf's last writer, done or not.
+    #[inline]
+    pub(crate) fn writer(&self) -> Option<Ticket> {
+        Ticket::from_bits(self.first.load(Acquire))
+    }
+
+    /// A leaf's only reader, done or not; `None` where there may be several.
+    #[inline]
+    pub(crate) fn lone_reader(&self) -> Option<Ticket> {
+        Ticket::from_bits(self.second.load(Acquire))
+    }
+
     /// Calls `f` with the writer, if it is not done yet.
     #[inline]
     pub(crate) fn pending_writer(&self, lines: &Timelines, f: &mut dyn FnMut(Ticket)) {

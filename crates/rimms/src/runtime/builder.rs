@@ -162,6 +162,7 @@ impl RuntimeBuilder {
             )),
             costs: Costs::new(pes.len()),
             pes,
+            needs_costs: self.policy.needs_costs(),
             policy: self.policy,
             turn: AtomicUsize::new(0),
             time_limit: self.time_limit,

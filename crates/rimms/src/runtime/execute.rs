@@ -15,7 +15,7 @@ use super::monitor::Task;
 use super::pe::{Pe, PeSet};
 use super::submit::INLINE;
 use crate::coherence::MemoryMode;
-use crate::device::{DeviceError, Operand};
+use crate::device::{DeviceError, Operand, Span};
 use crate::error::{Error, Result};
 use crate::memory::{Hold, Node, bring};
 use crate::op::{Call, Role};
@@ -61,6 +61,18 @@ pub(super) struct Job<'a> {
 impl<'a> Job<'a> {
     fn written(&self) -> impl Iterator<Item = &'a Node> {
         self.operands.iter().filter(|(_, role)| role.writes()).map(|(node, _)| *node)
+    }
+
+    /// The writers start now, unless the call was taken away. Returns whether they do.
+    #[inline]
+    fn begin(&self, pe: &Pe) -> bool {
+        if let Some(task) = self.task {
+            return task.launch(|| self.operands.iter().for_each(|(node, role)| node.begin(pe.resource, *role)));
+        }
+        for (node, role) in self.operands {
+            node.begin(pe.resource, *role);
+        }
+        true
     }
 
     /// The call never came about, or failed: what it was to write is missing, and this is why.
@@ -148,26 +160,22 @@ impl Shared {
         let mut operands: Places<'_> = SmallVec::new();
         if pe.resource.is_host() || self.resources.mode == MemoryMode::ZeroCopy {
             for (node, role) in job.operands {
-                let place = node.fetch(pe.resource, *role, Cause::Input).map_err(Stop::before)?;
+                let span = match node.at_hand(pe.resource, *role) {
+                    Some(span) => span,
+                    None => fetch(pe, node, *role, holds).map_err(Stop::before)?,
+                };
                 // SAFETY: the span lies in the datum's storage, which is initialised (frozen at birth) and has exposed
                 // provenance. Whoever executes the call keeps the datum, and what conflicts with the call waits for it: a
                 // call that works on host memory is never taken away (`monitor`, `builder`).
-                operands.push(unsafe { Operand::in_host_memory(place.span, *role) });
-                match place.hold {
-                    Hold::Nothing => {}
-                    hold => holds.push(hold),
-                }
+                operands.push(unsafe { Operand::in_host_memory(span, *role) });
             }
         } else {
             self.place_on_device(pe, job, &mut operands, holds).map_err(Stop::before)?;
         }
         let turn = pe.turn().map_err(Stop::before)?;
-        let begin = || job.operands.iter().for_each(|(node, role)| node.begin(pe.resource, *role));
-        match job.task {
-            None => begin(),
-            // Copies may have taken too long: then others are at what this was to write.
-            Some(task) if !task.launch(begin) => return Err(Stop::before(self.resources.gone(pe.resource))),
-            Some(_) => {}
+        // Copies may have taken too long: then others are at what this was to write.
+        if !job.begin(pe) {
+            return Err(Stop::before(self.resources.gone(pe.resource)));
         }
         let launched = self.launch(at, pe, job, &operands);
         drop(turn);
@@ -229,7 +237,7 @@ impl Shared {
     fn launch(&self, at: usize, pe: &Pe, job: &Job<'_>, operands: &[Operand<'_>]) -> Result<(), DeviceError> {
         let _scope = matches!(job.call, Call::User(_)).then(kernel_scope);
         let _operation = if pe.resource.is_host() { None } else { self.resources.operation(pe.resource) };
-        if !self.policy.needs_costs() || !self.costs.is_due(job.call.kind(), at, job.size) {
+        if !self.needs_costs || !self.costs.is_due(job.call.kind(), at, job.size) {
             return pe.device.launch(pe.unit, job.call, operands);
         }
         let start = Instant::now();
@@ -237,6 +245,14 @@ impl Shared {
         self.costs.record(job.call.kind(), at, job.size, start.elapsed().as_nanos() as f64);
         Ok(())
     }
+}
+
+/// Fetches an operand that is not at hand.
+#[cold]
+fn fetch<'a>(pe: &Pe, node: &'a Node, role: Role, holds: &mut Holds<'a>) -> Result<Span> {
+    let place = node.fetch_slowly(pe.resource, role, Cause::Input)?;
+    holds.push(place.hold);
+    Ok(place.span)
 }
 
 /// Notes why what was to be written is missing.

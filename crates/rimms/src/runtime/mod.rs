@@ -87,6 +87,8 @@ struct Shared {
     resources: Arc<Resources>,
     pes: Vec<Pe>,
     policy: Arc<dyn Policy>,
+    /// Does the policy look at costs?
+    needs_costs: bool,
     costs: Costs,
     turn: AtomicUsize,
     /// How long a device may be at one operation.

@@ -26,6 +26,7 @@ use std::time::{Duration, Instant};
 pub(super) struct Task {
     /// Shared with a worker that it was taken away from, and that may not know yet.
     pub(super) work: Arc<Work>,
+    place: u64,
     phase: Mutex<Phase>,
     /// Its operands, once it was taken away: until the thread that is stuck in it lets go of this.
     impounded: Mutex<Vec<Impound>>,
@@ -44,8 +45,8 @@ enum Phase {
 }
 
 impl Task {
-    pub(super) fn new(work: Arc<Work>) -> Self {
-        Self { work, phase: Mutex::new(Phase::Waiting), impounded: Mutex::default() }
+    pub(super) fn new(work: Arc<Work>, place: u64) -> Self {
+        Self { work, place, phase: Mutex::new(Phase::Waiting), impounded: Mutex::default() }
     }
 
     /// The call goes to this PE now.
@@ -181,7 +182,7 @@ impl Shared {
         self.resources.lose(device, Arc::new(error.clone()));
         // Before the call is done elsewhere, and others take it that nobody is at its operands.
         task.impound(device);
-        let last = task.work.place;
+        let last = task.place;
         queue.done(task.work.expected_ns);
         worker.replace(self, at, last, (task, Failure { error, elsewhere: true }));
     }

@@ -17,7 +17,6 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// A call in flight: all it needs, and nothing of whoever submitted it.
 pub(super) struct Work {
-    pub(super) place: u64,
     pub(super) call: Call,
     pub(super) operands: SmallVec<[Held; 4]>,
     /// What it comes after, besides the calls before it in its queue.
@@ -44,17 +43,16 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    /// Appends a call. Returns its place, which the call is told too.
+    /// Appends a call. Returns its place.
     #[inline]
-    pub(super) fn push(&self, mut work: Work) -> u64 {
-        self.expected_ns.fetch_add(work.expected_ns, Relaxed);
-        self.inbox.push(|place| {
-            work.place = place;
-            work
-        })
+    pub(super) fn push(&self, work: Work) -> u64 {
+        if work.expected_ns != 0 {
+            self.expected_ns.fetch_add(work.expected_ns, Relaxed);
+        }
+        self.inbox.push(work)
     }
 
-    /// The next call; `None` once the queue is closed and empty. `last` is the place of the one before.
+    /// The next call, whose place comes after `last`; `None` once the queue is closed and empty.
     pub(super) fn next(&self, last: u64) -> Option<Work> {
         if let Some(work) = self.batch.lock().pop_front() {
             return Some(work);

@@ -12,7 +12,7 @@ use super::{Arg, Event, Runtime, Shared};
 use crate::error::{Error, Result};
 use crate::memory::{Held, Node, Outlook, can_never_hold};
 use crate::op::{Call, Role, Shape};
-use crate::order::{After, Ticket, comes_after, in_kernel};
+use crate::order::{After, Ticket, in_kernel};
 use crate::sched::Candidate;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -39,30 +39,25 @@ impl Runtime {
     /// failure. Inputs are untouched then, outputs uninitialised. A blocking call returns these itself; an operand that
     /// is read and written keeps its old elements then, if it can.
     pub fn call(&self, call: &Call, args: &mut [Arg<'_>]) -> Result<Event> {
-        self.check(call, args)?;
         let mut operands = Operands::new();
-        for (arg, role) in args.iter().zip(call.roles()) {
-            operands.push((arg.node, *role));
-        }
-        let size = if self.core.policy.needs_costs() { call.work_of(args.iter().map(|a| a.shape.len)) } else { 0 };
+        self.check(call, args, &mut operands)?;
+        let size = if self.core.needs_costs { call.work_of(args.iter().map(|a| a.shape.len)) } else { 0 };
         if self.blocking { self.run(call, &operands, size) } else { self.submit(call, &operands, size) }
     }
 
-    /// The operands fit the call, are this runtime's, and are borrowed as their roles demand.
+    /// The operands fit the call, are this runtime's, and are borrowed as their roles demand. Adds them to `operands`.
     #[inline]
-    fn check(&self, call: &Call, args: &[Arg<'_>]) -> Result<()> {
-        if call.quick_check(args.len(), |i| args[i].shape.element) != Some(true) {
+    fn check<'a>(&self, call: &Call, args: &[Arg<'a>], operands: &mut Operands<'a>) -> Result<()> {
+        if call.quick_check(args.iter().map(|arg| arg.shape.element)) != Some(true) {
             let shapes: SmallVec<[Shape; INLINE]> = args.iter().map(|a| a.shape).collect();
             call.check(&shapes).map_err(|reason| Error::shape(call.name(), reason))?;
         }
-        for (operand, (arg, role)) in args.iter().zip(call.roles()).enumerate() {
-            if !Arc::ptr_eq(arg.node.datum().resources(), &self.core.resources) {
-                return Err(Error::OtherRuntime { call: call.name().into(), operand });
+        for (arg, role) in args.iter().zip(call.roles()) {
+            let is_ours = Arc::ptr_eq(arg.node.datum().resources(), &self.core.resources);
+            if !is_ours || role.writes() && !arg.exclusive {
+                return Err(refused(call, operands.len(), is_ours));
             }
-            if role.writes() && !arg.exclusive {
-                let why = format!("operand {operand} is written: pass it with arg_mut");
-                return Err(Error::shape(call.name(), why));
-            }
+            operands.push((arg.node, *role));
         }
         Ok(())
     }
@@ -85,7 +80,7 @@ impl Runtime {
             self.wait(event)?;
             return Ok(event);
         }
-        let _busy = self.core.policy.needs_costs().then(|| pe.occupy());
+        let _busy = self.core.needs_costs.then(|| pe.occupy());
         self.core.execute(at, pe, &Job { call, operands, size, allowed: &self.allowed, task: None })?;
         Ok(Event::DONE)
     }
@@ -105,22 +100,17 @@ impl Runtime {
         let mut after = After::new();
         let mut held: SmallVec<[Held; 4]> = SmallVec::new();
         for (node, role) in operands {
-            // What is before it in its own queue the queue sees to.
-            node.pending(*role, &mut |ticket| {
-                if ticket.queue() != at {
-                    comes_after(&mut after, ticket);
-                }
-            });
+            node.comes_after(*role, at, &mut after);
             // SAFETY: enlisted below, while the arguments still borrow their views; dropped by the worker before the
             // ticket is retired; fragmenting and joining settle first (`data::divide`).
             held.push(unsafe { Held::new(node) });
         }
-        let expected_ns = match core.policy.needs_costs() {
+        let expected_ns = match core.needs_costs {
             true => core.costs.estimate(call.kind(), at, size).unwrap_or(UNMEASURED_NS) as u64,
             false => 0,
         };
         let (call, allowed) = (call.clone(), self.allowed.clone());
-        let place = pe.queue.push(Work { place: 0, call, operands: held, after, allowed, size, expected_ns });
+        let place = pe.queue.push(Work { call, operands: held, after, allowed, size, expected_ns });
         let ticket = Ticket::new(at, place);
         for (node, role) in operands {
             node.enlist(*role, ticket);
@@ -149,6 +139,16 @@ impl Runtime {
     }
 }
 
+/// An operand that is not this runtime's, or not borrowed as its role demands.
+#[cold]
+fn refused(call: &Call, operand: usize, is_ours: bool) -> Error {
+    if is_ours {
+        let why = format!("operand {operand} is written: pass it with arg_mut");
+        return Error::shape(call.name(), why);
+    }
+    Error::OtherRuntime { call: call.name().into(), operand }
+}
+
 impl Shared {
     /// The PE for the call, among those allowed that can do it and were not tried.
     #[inline]
@@ -160,14 +160,12 @@ impl Shared {
         operands: &[(&Node, Role)],
         tried: &[usize],
     ) -> Option<(usize, &Pe)> {
-        let has_room = |pe: &Pe| pe.resource.is_host() || self.can_hold(pe, operands);
-        let fits = |i: usize, pe: &Pe| allowed.contains(i) && !tried.contains(&i) && pe.can(call) && has_room(pe);
         let mut only = None;
         for (i, pe) in self.pes.iter().enumerate() {
-            if fits(i, pe) {
+            let is_allowed = allowed.contains(i) && (tried.is_empty() || !tried.contains(&i));
+            if is_allowed && pe.can(call) && (pe.resource.is_host() || self.can_hold(pe, operands)) {
                 if only.is_some() {
-                    let fitting = self.pes.iter().enumerate().filter(|&(i, pe)| fits(i, pe));
-                    return self.choose_among(fitting, call, size, operands);
+                    return self.choose_among(allowed, call, size, operands, tried);
                 }
                 only = Some((i, pe));
             }
@@ -188,14 +186,19 @@ impl Shared {
         on(at).or_else(|| alike().find_map(|(i, _)| on(i)))
     }
 
-    /// Asks the policy.
-    fn choose_among<'a>(
+    /// The same where several can do it: asks the policy.
+    #[inline(never)]
+    fn choose_among(
         &self,
-        fitting: impl Iterator<Item = (usize, &'a Pe)>,
+        allowed: &PeSet,
         call: &Call,
         size: usize,
         operands: &[(&Node, Role)],
-    ) -> Option<(usize, &'a Pe)> {
+        tried: &[usize],
+    ) -> Option<(usize, &Pe)> {
+        let can = |i: usize, pe: &Pe| allowed.contains(i) && !tried.contains(&i) && pe.can(call);
+        let has_room = |pe: &Pe| pe.resource.is_host() || self.can_hold(pe, operands);
+        let fitting = self.pes.iter().enumerate().filter(|&(i, pe)| can(i, pe) && has_room(pe));
         let outlook = self.policy.needs_transfers().then(|| {
             let mut outlook = Outlook::default();
             operands.iter().for_each(|(node, role)| outlook.add(node, *role));
@@ -206,7 +209,7 @@ impl Shared {
         let mut pes: SmallVec<[(usize, &Pe); 8]> = SmallVec::new();
         let mut candidates: SmallVec<[Candidate; 8]> = SmallVec::new();
         for (i, pe) in fitting {
-            let cost_ns = if self.policy.needs_costs() { self.expected_cost(call, i, pe, size) } else { None };
+            let cost_ns = if self.needs_costs { self.expected_cost(call, i, pe, size) } else { None };
             // What a thread of the program runs on it now is taken to be like this call.
             let busy_ns = pe.queue.expected_ns() as f64 + pe.running() as f64 * cost_ns.unwrap_or(0.0);
             let transfer_ns = outlook.as_ref().map_or(0.0, |o| o.transfer_ns(&self.resources, pe.resource));

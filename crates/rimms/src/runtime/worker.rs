@@ -11,7 +11,6 @@ use crate::memory::Node;
 use crate::op::Role;
 use crate::order::{Ticket, thread_scope};
 use parking_lot::Mutex;
-use std::borrow::Borrow;
 use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -84,8 +83,8 @@ fn main(shared: &Arc<Shared>, at: usize, last: u64, left: &Left) {
             let work = &task.work;
             shared.retry(at, failure, &job(work, &operands(work), Some(task)))
         };
-        let Some(outcome) = watch(pe, given_up.work.clone(), watched) else { return };
-        let _ = let_go(pe, given_up);
+        let Some(outcome) = watch(pe, given_up.work.clone(), last, watched) else { return };
+        let _ = let_go(pe, &mut Some(given_up));
         shared.resources.order.retire(Ticket::new(at, last), outcome);
     }
     run(shared, at, pe, last);
@@ -102,16 +101,20 @@ fn start(shared: &Arc<Shared>, at: usize, last: u64, left: Left) -> Result<JoinH
 }
 
 fn run(shared: &Arc<Shared>, at: usize, pe: &Pe, mut last: u64) {
-    while let Some(work) = pe.queue.next(last) {
-        last = work.place;
+    loop {
+        // Stays where it is until it is let go of: it is large enough for a move to be felt.
+        let mut next = pe.queue.next(last);
+        let Some(work) = &next else { return };
+        last += 1;
         let expected_ns = work.expected_ns;
         let outcome = if shared.is_watched {
             let watched = |task: &Task| execute(shared, at, pe, &task.work, Some(task));
-            let Some(outcome) = watch(pe, Arc::new(work), watched) else { return };
+            let Some(outcome) = next.take().and_then(|work| watch(pe, Arc::new(work), last, watched)) else { return };
             outcome
         } else {
-            let outcome = contained(pe, &work.call, || execute(shared, at, pe, &work, None));
-            settled(pe, work, outcome)
+            let outcome = contained(pe, &work.call, || execute(shared, at, pe, work, None));
+            let outcome = settled(work, outcome);
+            let_go(pe, &mut next).and(outcome)
         };
         // What the call held is let go by now: whoever waits for it finds nothing left of it.
         pe.queue.done(expected_ns);
@@ -120,19 +123,23 @@ fn run(shared: &Arc<Shared>, at: usize, pe: &Pe, mut last: u64) {
 }
 
 /// Executes a call that can be taken away; `None` if it was, and another worker has gone on in our place.
-fn watch(pe: &Pe, work: Arc<Work>, execute: impl FnOnce(&Task) -> Result<()>) -> Option<Result<(), Arc<Error>>> {
-    let task = Arc::new(Task::new(work));
+fn watch(
+    pe: &Pe,
+    work: Arc<Work>,
+    place: u64,
+    execute: impl FnOnce(&Task) -> Result<()>,
+) -> Option<Result<(), Arc<Error>>> {
+    let task = Arc::new(Task::new(work, place));
     pe.queue.set_running(Some(task.clone()));
     let outcome = contained(pe, &task.work.call, || execute(&task));
     if !task.end() {
         // The last that we have of it: what is impounded for us is released.
-        let _ = let_go(pe, task);
+        let _ = let_go(pe, &mut Some(task));
         return None;
     }
     pe.queue.set_running(None);
-    let work = task.work.clone();
-    drop(task);
-    Some(settled(pe, work, outcome))
+    let outcome = settled(&task.work, outcome);
+    Some(let_go(pe, &mut Some(task)).and(outcome))
 }
 
 fn execute(shared: &Shared, at: usize, pe: &Pe, work: &Work, task: Option<&Task>) -> Result<()> {
@@ -146,23 +153,21 @@ fn execute(shared: &Shared, at: usize, pe: &Pe, work: &Work, task: Option<&Task>
     shared.execute(at, pe, &job(work, &operands(work), task))
 }
 
-/// Lets go of the call, and says what became of it: if it failed, what it was to write is missing.
+/// What became of the call: if it failed, what it was to write is missing.
 #[inline]
-fn settled(pe: &Pe, work: impl Borrow<Work>, outcome: Result<()>) -> Result<(), Arc<Error>> {
-    let outcome = outcome.map_err(|error| {
-        let error = Arc::new(error);
-        job(work.borrow(), &operands(work.borrow()), None).poison(&error);
-        error
-    });
-    let_go(pe, work).map_err(Arc::new).and(outcome)
+fn settled(work: &Work, outcome: Result<()>) -> Result<(), Arc<Error>> {
+    outcome.map_err(|error| poisoned(work, Arc::new(error)))
 }
 
+#[cold]
+fn poisoned(work: &Work, error: Arc<Error>) -> Arc<Error> {
+    job(work, &operands(work), None).poison(&error);
+    error
+}
+
+#[inline]
 fn operands(work: &Work) -> Operands<'_> {
-    let mut operands = Operands::new();
-    for (held, role) in work.operands.iter().zip(work.call.roles()) {
-        operands.push((&**held, *role));
-    }
-    operands
+    work.operands.iter().zip(work.call.roles()).map(|(held, role)| (&**held, *role)).collect()
 }
 
 fn job<'a>(work: &'a Work, operands: &'a [(&'a Node, Role)], task: Option<&'a Task>) -> Job<'a> {
@@ -171,11 +176,12 @@ fn job<'a>(work: &'a Work, operands: &'a [(&'a Node, Role)], task: Option<&'a Ta
 
 /// Drops the last of a kernel, of its parameters, of blocks on a device: what the user wrote for that may panic too.
 #[inline]
-fn let_go<T>(pe: &Pe, value: T) -> Result<()> {
-    contained(pe, &"letting go of a call", || {
-        drop(value);
+fn let_go<T>(pe: &Pe, value: &mut Option<T>) -> Result<(), Arc<Error>> {
+    let letting_go = contained(pe, &"letting go of a call", || {
+        *value = None;
         Ok(())
-    })
+    });
+    letting_go.map_err(Arc::new)
 }
 
 /// A panic in a device or a policy of the user's is an answer too: a worker that dies answers nobody.

@@ -10,26 +10,31 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// Runs the call on operands in the host's memory.
 #[inline]
 pub(super) fn run(info: &DeviceInfo, call: &Call, operands: &[Operand<'_>]) -> Result<(), DeviceError> {
-    if !operands.iter().all(Operand::is_host_memory) {
-        return Err(DeviceError::new(
-            info,
-            Operation::Launch,
-            DeviceErrorKind::Invalid,
-            "an operand is not in host memory",
-        ));
+    let (mut are_here, mut are_runs) = (true, true);
+    for operand in operands {
+        are_here &= operand.is_host_memory();
+        are_runs &= operand.span().rows.is_run();
     }
-    if operands.iter().all(|o| o.span().rows.is_run()) {
-        let mut args = KernelArgs::new();
-        for operand in operands {
-            if operand.role().writes() {
-                args.push(operand.role(), raw::extent_mut(operand));
-            } else {
-                args.push_input(raw::extent(operand));
-            }
+    if !are_here {
+        return Err(not_here(info));
+    }
+    if !are_runs {
+        return run_packed(info, call, operands);
+    }
+    let mut args = KernelArgs::new();
+    for operand in operands {
+        if operand.role().writes() {
+            args.push(operand.role(), raw::extent_mut(operand));
+        } else {
+            args.push_input(raw::extent(operand));
         }
-        return contained(info, || kernels::run(call, Target::Cpu, &mut args));
     }
-    run_packed(info, call, operands)
+    contained(info, || kernels::run(call, Target::Cpu, &mut args))
+}
+
+#[cold]
+fn not_here(info: &DeviceInfo) -> DeviceError {
+    DeviceError::new(info, Operation::Launch, DeviceErrorKind::Invalid, "an operand is not in host memory")
 }
 
 /// With tiles among the operands: kernels see plain slices, so those are packed before and unpacked after.
