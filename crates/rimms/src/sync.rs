@@ -1,12 +1,40 @@
 //! The primitives of what threads share without locks, in one place so that the models in `tests/loom` can put their own
 //! there.
 
-pub(crate) use parking_lot::{Condvar, Mutex};
-pub(crate) use std::hint::spin_loop;
-pub(crate) use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
-pub(crate) use std::thread::yield_now;
+use std::ops::Deref;
 
-/// How often a waiter looks before it yields, and before it parks. Bounded, since on one core the one waited for may be
-/// the one that has to run. About the time that waking a thread takes.
-pub(crate) const SPINS: u32 = 400;
-pub(crate) const YIELDS: u32 = 20;
+pub(crate) use parking_lot::{Condvar, Mutex};
+pub(crate) use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+
+/// Alone in its cache line, and in that which is fetched with it: what one thread changes all the time does not take from
+/// another what that only reads.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub(crate) struct Padded<T>(pub(crate) T);
+
+impl<T> Deref for Padded<T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+/// How often a waiter looks before it parks: for about the time that waking a thread takes.
+const LOOKS: u32 = 256;
+
+/// Looks for a bounded time: is it so?
+///
+/// Yields in between, again and again: the one waited for may be the one that has to run. A thread that was woken is
+/// often put on its waker's core, which is expected to sleep soon.
+#[inline]
+pub(crate) fn soon(is: impl Fn() -> bool) -> bool {
+    for look in 0..LOOKS {
+        if is() {
+            return true;
+        }
+        if look % 8 == 7 { std::thread::yield_now() } else { std::hint::spin_loop() }
+    }
+    is()
+}

@@ -3,7 +3,7 @@
 //! The one takes all that is there at once. While there is nothing it looks for
 //! a bounded time, then says that it sleeps and parks; whoever puts something in wakes it then.
 
-use crate::sync::{AtomicU32, AtomicU64, Condvar, Mutex, Ordering, SPINS, YIELDS, spin_loop, yield_now};
+use crate::sync::{AtomicU32, AtomicU64, Condvar, Mutex, Ordering, soon};
 use Ordering::{Acquire, Relaxed, Release};
 
 pub(crate) struct Inbox<T> {
@@ -46,12 +46,7 @@ impl<T> Inbox<T> {
     /// Hands everything to `take` once there is something that came after place `last`; `false` if nothing is there
     /// and nothing will come. `take` runs under the inbox's lock.
     pub(crate) fn take(&self, last: u64, take: impl FnOnce(&mut Vec<T>)) -> bool {
-        for look in 0..SPINS + YIELDS {
-            if self.issued.load(Acquire) > last || self.closed.load(Relaxed) != 0 {
-                break;
-            }
-            if look < SPINS { spin_loop() } else { yield_now() }
-        }
+        soon(|| self.issued.load(Acquire) > last || self.closed.load(Relaxed) != 0);
         let mut state = self.state.lock();
         while state.items.is_empty() {
             if self.closed.load(Relaxed) != 0 {

@@ -6,7 +6,7 @@
 
 use super::Ticket;
 use super::signal::Signal;
-use crate::sync::{AtomicU32, AtomicU64, Ordering, SPINS, YIELDS, fence, spin_loop, yield_now};
+use crate::sync::{AtomicU32, AtomicU64, Ordering, fence, soon};
 use Ordering::{Acquire, Relaxed, Release, SeqCst};
 
 /// One queue. Padded, so that two queues never share a cache line.
@@ -64,19 +64,7 @@ impl Timelines {
 
     /// Looks for a bounded time: is it done?
     pub(crate) fn done_soon(&self, ticket: Ticket) -> bool {
-        for _ in 0..SPINS {
-            if self.is_done(ticket) {
-                return true;
-            }
-            spin_loop();
-        }
-        for _ in 0..YIELDS {
-            if self.is_done(ticket) {
-                return true;
-            }
-            yield_now();
-        }
-        self.is_done(ticket)
+        soon(|| self.is_done(ticket))
     }
 
     /// Returns once the ticket is done.

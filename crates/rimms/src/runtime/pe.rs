@@ -7,6 +7,7 @@ use crate::device::{Capability, Device, DeviceInfo, UnitInfo};
 use crate::error::{Error, Result};
 use crate::op::{Call, Target};
 use crate::order;
+use crate::sync::Padded;
 use parking_lot::{Mutex, MutexGuard};
 use std::fmt;
 use std::sync::Arc;
@@ -31,9 +32,9 @@ pub struct Pe {
     /// The thread that works the queue off, from its first call on.
     pub(super) worker: Worker,
     /// Held by whoever launches on it.
-    turn: Mutex<()>,
+    turn: Padded<Mutex<()>>,
     /// Calls that threads of the program execute or wait to execute on it now.
-    running: AtomicUsize,
+    running: Padded<AtomicUsize>,
 }
 
 impl Pe {

@@ -9,6 +9,7 @@ use super::pe::PeSet;
 use crate::memory::Held;
 use crate::op::Call;
 use crate::order::{After, Inbox, Ticket};
+use crate::sync::Padded;
 use parking_lot::{Mutex, MutexGuard};
 use smallvec::SmallVec;
 use std::collections::VecDeque;
@@ -31,11 +32,11 @@ pub(super) struct Work {
 
 #[derive(Default)]
 pub(super) struct Queue {
-    inbox: Inbox<Work>,
-    /// Taken by the worker, and not begun.
-    batch: Mutex<VecDeque<Work>>,
+    inbox: Padded<Inbox<Work>>,
     /// What all that is pending is expected to take.
-    expected_ns: AtomicU64,
+    expected_ns: Padded<AtomicU64>,
+    /// Taken by the worker, and not begun.
+    batch: Padded<Mutex<VecDeque<Work>>>,
     /// The ticket that the worker is waiting for now; 0 for none.
     waits_for: AtomicU64,
     /// What the worker is at, where somebody watches.

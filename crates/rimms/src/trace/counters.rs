@@ -1,6 +1,7 @@
 //! The counters and their snapshot.
 
 use crate::coherence::ResourceId;
+use crate::sync::Padded;
 use std::iter::Sum;
 use std::ops::{Add, Sub};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -208,13 +209,19 @@ struct AtomicFlow {
     bytes: AtomicU64,
 }
 
+#[derive(Default)]
+struct Calls {
+    calls: AtomicU64,
+    checks: AtomicU64,
+}
+
 /// The living counters of one runtime.
 pub(crate) struct Tally {
     resources: usize,
     /// Indexed by (from, to, cause).
     flows: Box<[AtomicFlow]>,
-    calls: Box<[AtomicU64]>,
-    checks: AtomicU64,
+    /// By PE.
+    calls: Box<[Padded<Calls>]>,
     retries: AtomicU64,
     evictions: AtomicU64,
 }
@@ -225,8 +232,7 @@ impl Tally {
         Self {
             resources,
             flows: (0..flows).map(|_| AtomicFlow::default()).collect(),
-            calls: (0..pes).map(|_| AtomicU64::new(0)).collect(),
-            checks: AtomicU64::new(0),
+            calls: (0..pes).map(|_| Padded::default()).collect(),
             retries: AtomicU64::new(0),
             evictions: AtomicU64::new(0),
         }
@@ -243,10 +249,10 @@ impl Tally {
     /// A call with this many operands succeeded.
     #[inline]
     pub(crate) fn called(&self, pe: usize, checks: usize) {
-        if let Some(calls) = self.calls.get(pe) {
-            calls.fetch_add(1, Relaxed);
+        if let Some(of_pe) = self.calls.get(pe) {
+            of_pe.calls.fetch_add(1, Relaxed);
+            of_pe.checks.fetch_add(checks as u64, Relaxed);
         }
-        self.checks.fetch_add(checks as u64, Relaxed);
     }
 
     pub(crate) fn retried(&self) {
@@ -271,8 +277,8 @@ impl Tally {
         }
         Counters {
             flows,
-            calls_by_pe: pes.zip(&self.calls).map(|(name, n)| (name.into(), n.load(Relaxed))).collect(),
-            checks: self.checks.load(Relaxed),
+            calls_by_pe: pes.zip(&self.calls).map(|(name, n)| (name.into(), n.calls.load(Relaxed))).collect(),
+            checks: self.calls.iter().map(|n| n.checks.load(Relaxed)).sum(),
             retries: self.retries.load(Relaxed),
             evictions: self.evictions.load(Relaxed),
         }

@@ -1,13 +1,18 @@
 //! Loom's primitives, in the shape that `order` wants.
 
-pub(crate) use loom::hint::spin_loop;
 pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
-pub(crate) use loom::thread::yield_now;
 use std::ops::{Deref, DerefMut};
 
 /// A look or two, then parked: what a model is to show.
-pub(crate) const SPINS: u32 = 1;
-pub(crate) const YIELDS: u32 = 1;
+pub(crate) fn soon(is: impl Fn() -> bool) -> bool {
+    for _ in 0..2 {
+        if is() {
+            return true;
+        }
+        loom::thread::yield_now();
+    }
+    is()
+}
 
 #[derive(Default)]
 pub(crate) struct Mutex<T>(loom::sync::Mutex<T>);
