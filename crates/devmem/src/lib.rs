@@ -63,7 +63,7 @@ pub use kernel::{
     Arrival, Barrier, Device, Divergence, Failure, Group, Item, Kernel, Launch, NdRange, Outcome, Party, RangeError,
     Who, WorkItem,
 };
-pub use memory::{Constant, Dump, Hold, Lifecycle, MapId, Mapping, Memory};
+pub use memory::{Constant, Dump, Hold, Lifecycle, MapId, Mapping, Memory, Rows};
 pub use raw::host::HostBytes;
 pub use space::{Access, AddressSpace, Flags, Init};
 pub use view::View;

@@ -2,10 +2,14 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use rimms_devmem::{Access, Address, AddressLayout, AddressSpace, BadFree, Fault, Flags, Init, Memory};
+use rimms_devmem::{Access, Address, AddressLayout, AddressSpace, BadFree, Fault, Flags, Init, Memory, Rows};
 
 fn global() -> Memory {
     Memory::new(AddressSpace::Global, AddressLayout::GLOBAL)
+}
+
+fn rows(count: u64, bytes: u64, pitch: u64) -> Rows {
+    Rows { count, bytes, pitch }
 }
 
 fn zeros(memory: &Memory, size: u64) -> Address {
@@ -133,11 +137,11 @@ fn offset_and_size_that_wrap() {
 fn a_row_pitch_that_wraps() {
     let memory = global();
     let buffer = zeros(&memory, 64);
-    for (rows, row_bytes, pitch) in [(3, 8, u64::MAX / 2 + 1), (2, 8, u64::MAX - 7), (u64::MAX, 2, 2)] {
-        let fault = memory.load_rows(buffer, rows, row_bytes, pitch, &mut [0; 64]).unwrap_err();
+    for (count, bytes, pitch) in [(3, 8, u64::MAX / 2 + 1), (2, 8, u64::MAX - 7), (u64::MAX, 2, 2)] {
+        let fault = memory.load_rows(buffer, rows(count, bytes, pitch), &mut [0; 64]).unwrap_err();
         assert!(matches!(fault, Fault::Overflow { .. }), "{fault}");
     }
-    let fault = memory.load_rows(buffer, 9, 8, 8, &mut [0; 72]).unwrap_err();
+    let fault = memory.load_rows(buffer, rows(9, 8, 8), &mut [0; 72]).unwrap_err();
     assert!(matches!(fault, Fault::OutOfBounds { beyond: 8, .. }), "{fault}");
 }
 
@@ -146,17 +150,17 @@ fn rows_that_overlap_or_do_not_fit_the_caller() {
     let memory = global();
     let buffer = zeros(&memory, 64);
     assert!(matches!(
-        memory.store_rows(buffer, 2, 8, 7, &[0; 16]),
+        memory.store_rows(buffer, rows(2, 8, 7), &[0; 16]),
         Err(Fault::RowsOverlap { row_bytes: 8, pitch: 7, .. })
     ));
     assert!(matches!(
-        memory.store_rows(buffer, 2, 8, 16, &[0; 15]),
+        memory.store_rows(buffer, rows(2, 8, 16), &[0; 15]),
         Err(Fault::WrongSize { wanted: 16, found: 15, .. })
     ));
     // One row has no distance to another; no rows touch nothing.
-    memory.store_rows(buffer, 1, 64, 0, &[1; 64]).unwrap();
-    memory.store_rows(buffer, 0, 8, 0, &[]).unwrap();
-    memory.store_rows(buffer, 5, 0, 8, &[]).unwrap();
+    memory.store_rows(buffer, rows(1, 64, 0), &[1; 64]).unwrap();
+    memory.store_rows(buffer, rows(0, 8, 0), &[]).unwrap();
+    memory.store_rows(buffer, rows(5, 0, 8), &[]).unwrap();
 }
 
 #[test]
@@ -168,7 +172,7 @@ fn store_to_read_only() {
     assert!(matches!(memory.store_value(buffer, 1u32), Err(Fault::ReadOnly { .. })));
     assert!(matches!(memory.fill(buffer, &[0], 4), Err(Fault::ReadOnly { .. })));
     assert!(matches!(memory.copy(buffer, other, 4), Err(Fault::ReadOnly { .. })));
-    assert!(matches!(memory.store_rows(buffer, 2, 1, 2, b"xx"), Err(Fault::ReadOnly { .. })));
+    assert!(matches!(memory.store_rows(buffer, rows(2, 1, 2), b"xx"), Err(Fault::ReadOnly { .. })));
     let mut bytes = [0; 4];
     memory.load(buffer, &mut bytes).unwrap();
     assert_eq!(&bytes, b"keep");

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use rimms_devmem::observe::{Allocated, At, Atomic, Contents, Data, Event, Observer, Stored};
 use rimms_devmem::{
     Address, AtomicOp, Device, Divergence, Fault, Flags, FloatOp, Group, HostBytes, Init, Kernel, Launch, Mapping,
-    Memory, NdRange, Who, WorkItem,
+    Memory, NdRange, Rows, Who, WorkItem,
 };
 
 /// Writes down every event.
@@ -171,6 +171,93 @@ fn each_use_by_the_host_is_one_event() {
         "unmapped 4+4",
         "allocated 0x0003_0000_0000_0000 4 rw HostBytes(4)",
         "host freed 0x0003_0000_0000_0000",
+    ];
+    assert_eq!(device.observer().take(), wanted);
+}
+
+/// Writes down rows as one event, and leaves their parts to nobody.
+#[derive(Default)]
+struct OfRows(Mutex<Vec<String>>);
+
+impl Observer for OfRows {
+    type OfMemory = ();
+    type OfLaunch = ();
+
+    fn attach(&self, _: &Memory) {}
+    fn kernel_begin(&self, _: &Kernel) {}
+    fn load_rows(&self, _: At<'_, Self>, load: &Event<'_>, rows: Rows) {
+        self.0.lock().push(format!("load {} {rows:?}", event(load)));
+    }
+    fn store_rows(&self, _: At<'_, Self>, store: &Event<'_>, rows: Rows, stored: Stored<'_>) {
+        self.0.lock().push(format!("store {} {rows:?} {:?}", event(store), stored.data));
+    }
+    fn load(&self, _: At<'_, Self>, _: &Event<'_>) {
+        panic!("rows are one event");
+    }
+}
+
+#[test]
+fn rows_are_one_event_or_one_for_each() {
+    let device = Device::with_observer((Recorder::default(), OfRows::default())).workers(NonZeroUsize::MIN);
+    let host = device.host();
+    let whole = host.allocate(64, Flags::READ_WRITE, Init::Zeroed).unwrap();
+    let tile = host.sub_buffer(whole, 16, 32, Flags::READ_WRITE).unwrap();
+    device.observer().0.take();
+    let rows = Rows { count: 3, bytes: 2, pitch: 8 };
+    host.store_rows(tile, rows, &[1, 2, 3, 4, 5, 6]).unwrap();
+    host.store_rows(tile, rows, &[1, 2, 3, 4, 5, 6]).unwrap();
+    let mut packed = [0; 6];
+    host.load_rows(tile, rows, &mut packed).unwrap();
+    assert_eq!(packed, [1, 2, 3, 4, 5, 6]);
+    let stores = |same: &str| {
+        [(0, "[1, 2]"), (8, "[3, 4]"), (16, "[5, 6]")].map(|(at, bytes)| {
+            format!("store host global 2+{at} 2 ok at 0x0001_0000_0000_00{:02x} {bytes}{same}", 16 + at)
+        })
+    };
+    let loads = [0, 8, 16].map(|at| format!("load host global 2+{at} 2 ok at 0x0001_0000_0000_00{:02x}", 16 + at));
+    assert_eq!(device.observer().0.take(), [stores(""), stores(" same"), loads].concat());
+    let (at, shape) = ("host global 2+0 18 ok at 0x0001_0000_0000_0010", "Rows { count: 3, bytes: 2, pitch: 8 }");
+    let store = format!("store {at} {shape} Bytes([1, 2, 3, 4, 5, 6])");
+    let told = || std::mem::take(&mut *device.observer().1.0.lock());
+    assert_eq!(told(), [store.clone(), store, format!("load {at} {shape}")]);
+
+    // What is refused is told once, and so are rows of nothing, however many they are.
+    host.load_rows(tile, Rows { count: 5, ..rows }, &mut [0; 10]).unwrap_err();
+    host.store_rows(tile, rows, &[0; 5]).unwrap_err();
+    host.load_rows(tile, Rows { count: u64::MAX, bytes: 0, pitch: 0 }, &mut []).unwrap();
+    let wanted = [
+        "load host global 2+0 34 OutOfBounds",
+        "store host global 2+0 18 WrongSize [0, 0, 0, 0, 0]",
+        "load host global 2+0 0 ok at 0x0000_0000_0000_0000",
+    ];
+    assert_eq!(device.observer().0.take(), wanted);
+    assert_eq!(told().len(), 3);
+}
+
+#[test]
+fn a_function_is_a_kernel_of_one_item() {
+    let device = device();
+    let buffer = device.host().allocate(8, Flags::READ_WRITE, Init::Zeroed).unwrap();
+    device.observer().take();
+    let found = device.task("t", |item| {
+        let mine = item.private().allocate(4, Flags::READ_WRITE, Init::Zeroed).unwrap();
+        item.private().store_value(mine, 7u32).unwrap();
+        (item.global().load_value::<u64>(buffer), item.local_size(0), item.local_buffer(0).is_null())
+    });
+    assert_eq!(found, (Ok(0), 1, true));
+    let wanted = [
+        "begin t 0",
+        "attach local",
+        "group 0",
+        "item 0",
+        "attach private",
+        "allocated 0x0000_1000_0000_0000 4 rw Zeroed",
+        "store item 0 private 1+0 4 ok [7, 0, 0, 0]",
+        "load item 0 global 1+0 8 ok",
+        "item 0 end",
+        "group 0 end",
+        "host freed 0x0000_1000_0000_0000",
+        "end t 0",
     ];
     assert_eq!(device.observer().take(), wanted);
 }

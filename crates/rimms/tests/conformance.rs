@@ -4,6 +4,7 @@
 use rimms::device::faulty::{Faulty, Plan};
 use rimms::device::host::Host;
 use rimms::device::sim::Sim;
+use rimms::device::sim::devmem::check::{Counters, Findings};
 use rimms::device::{Device, conformance};
 
 /// The suite for one device; `make` gives a fresh one.
@@ -43,7 +44,12 @@ fn acc(heap: &str) -> Sim {
     Sim::acc("acc0", 1 << 20, heap.parse().unwrap()).unwrap()
 }
 
+fn watched() -> Sim {
+    acc("two-level").checked(&Findings::default()).counted(&Counters::new())
+}
+
 conformance! {
+    acc_watched: watched();
     host: Host::new(1);
     acc_two_level: acc("two-level");
     acc_next_fit: acc("next-fit");
@@ -69,4 +75,12 @@ ops! {
     ops_on_acc: acc("two-level");
     ops_on_fft_block: Sim::fft("fft0", 1 << 20, Default::default()).unwrap();
     ops_on_zip_block: Sim::zip("zip0", 1 << 20, Default::default()).unwrap();
+}
+
+#[test]
+fn checkers_find_nothing_in_the_built_in_ops() {
+    let findings = Findings::default();
+    println!("{:?}", conformance::ops(&acc("two-level").checked(&findings)));
+    let found = findings.take();
+    assert!(found.is_empty(), "{} of {}", found[0], found.len());
 }

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 
 use crate::kernel::{Group, Kernel, Who};
 use crate::observe::{At, Atomic, Event, Observer, Stored};
-use crate::{AddressSpace, Memory};
+use crate::{AddressSpace, Memory, Rows};
 
 /// Operations and their bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -209,6 +209,14 @@ impl Observer for Counters {
     #[inline]
     fn store(&self, at: At<'_, Self>, event: &Event<'_>, _: Stored<'_>) {
         self.count(at, event, 1);
+    }
+
+    fn load_rows(&self, at: At<'_, Self>, event: &Event<'_>, rows: Rows) {
+        self.count(at, &Event { size: rows.packed().unwrap_or(0), ..*event }, 0);
+    }
+
+    fn store_rows(&self, at: At<'_, Self>, event: &Event<'_>, rows: Rows, _: Stored<'_>) {
+        self.count(at, &Event { size: rows.packed().unwrap_or(0), ..*event }, 1);
     }
 
     #[inline]

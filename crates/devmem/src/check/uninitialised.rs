@@ -6,6 +6,8 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
+use parking_lot::Mutex;
+
 use super::finding::{Finding, Findings, Problem};
 use super::memcheck::event_place;
 use crate::kernel::{Kernel, Who};
@@ -50,6 +52,8 @@ pub struct Uninitialised {
 /// Which bytes of a memory are defined.
 pub struct Defined {
     shadow: Shadow<WORDS>,
+    /// Held by who gives bits to a buffer that had none.
+    beginning: Mutex<()>,
     layout: AddressLayout,
     /// Whether threads may change bits of one word at the same time.
     shared: bool,
@@ -244,7 +248,7 @@ impl Observer for Uninitialised {
     fn attach(&self, memory: &Memory) -> Defined {
         let layout = memory.layout();
         let shared = matches!(memory.space(), AddressSpace::Global | AddressSpace::Constant);
-        Defined { shadow: Shadow::new(layout.greatest_index()), layout, shared }
+        Defined { shadow: Shadow::new(layout.greatest_index()), beginning: Mutex::default(), layout, shared }
     }
 
     fn kernel_begin(&self, _: &Kernel) {}
@@ -263,9 +267,13 @@ impl Observer for Uninitialised {
             return;
         }
         if !at.memory.has_bits(root) {
-            let base = Address::from_raw(at.memory.base(root));
-            let pages = usize::try_from(event.memory.size_of(base).unwrap_or(0).div_ceil(PAGE)).unwrap_or(usize::MAX);
-            at.memory.shadow.begin(at.memory.index(root), base.raw(), pages, u64::MAX);
+            let _one_at_a_time = at.memory.beginning.lock();
+            if !at.memory.has_bits(root) {
+                let base = Address::from_raw(at.memory.base(root));
+                let pages = event.memory.size_of(base).unwrap_or(0).div_ceil(PAGE);
+                let pages = usize::try_from(pages).unwrap_or(usize::MAX);
+                at.memory.shadow.begin(at.memory.index(root), base.raw(), pages, u64::MAX);
+            }
         }
         if let Some(buffer) = at.memory.bits_of(root) {
             at.memory.set(buffer, root, event.size, false);

@@ -1,7 +1,7 @@
 //! Kernels: `async` functions over a work-item, run by all cores.
 //!
 //! Owns [`Device`], which is an observer and a global memory, and [`Launch`]. [`range`] says which items there are,
-//! [`item`] what one can do, [`run`] how they are run, [`outcome`] what came of it, and [`who`] gives names to all.
+//! [`item`] what one can do, [`run`] how they are run, [`task`] how a plain function is, [`outcome`] what came of it, and [`who`] gives names to all.
 //!
 //! A kernel knows nothing but its [`Item`], so however it is written (a closure, an `async fn`, an interpreter's loop), it
 //! is run the same way.
@@ -10,6 +10,7 @@ mod item;
 mod outcome;
 mod range;
 mod run;
+mod task;
 mod who;
 
 pub use item::{Barrier, Item};
@@ -87,6 +88,26 @@ impl<O: Observer> Device<O> {
             workers: thread::available_parallelism().map_or(1, NonZeroUsize::get),
             launches: AtomicU64::new(0),
         }
+    }
+
+    /// The same device, its memory and what is in it, watched by another from now on. The new observer is told of no buffers that
+    /// there are already.
+    ///
+    /// ```
+    /// use rimms_devmem::check::{Findings, Memcheck};
+    /// use rimms_devmem::{Address, Device, Fault, Flags, Init};
+    ///
+    /// let device = Device::new();
+    /// let buffer = device.host().allocate(4, Flags::READ_ONLY, Init::Zeroed)?;
+    /// let findings = Findings::default();
+    /// let device = device.observed_by(Memcheck::new(&findings));
+    /// device.host().store_value(buffer, 1u32).unwrap_err();
+    /// assert_eq!(findings.count(), 1);
+    /// # Ok::<(), Fault>(())
+    /// ```
+    pub fn observed_by<P: Observer>(self, observer: P) -> Device<P> {
+        let Device { global, local, private, workers, launches, .. } = self;
+        Device { kept: observer.attach(&global), observer, global, local, private, workers, launches }
     }
 
     /// The same device with so many threads for its kernels; at first as many as the host has cores. With one, kernels run

@@ -57,6 +57,9 @@ pub enum RangeError {
 }
 
 impl NdRange {
+    /// One item, a group of its own.
+    pub(crate) const ONE: Self = NdRange { global: [1; 3], local: [1; 3], offset: [0; 3], items: 1, group_items: 1 };
+
     /// `global` work-items in groups of `local`, both in x, y and z; 1 in a dimension that is not used. No items at all
     /// (a 0 in `global`) are a range of no groups.
     ///

@@ -86,7 +86,7 @@ where
 }
 
 impl<'a, O: Observer> Worker<'a, O> {
-    fn new(device: &'a Device<O>, launch: &'a O::OfLaunch, group: Group<'a>) -> Self {
+    pub(super) fn new(device: &'a Device<O>, launch: &'a O::OfLaunch, group: Group<'a>) -> Self {
         let memory = Memory::new(AddressSpace::Local, device.local);
         let local = Watched { kept: device.observer.attach(&memory), memory };
         let privates = (0..group.kernel().range().group_items()).map(|_| OnceCell::new()).collect();
@@ -150,7 +150,7 @@ impl<'a, O: Observer> Worker<'a, O> {
     }
 
     /// Frees what the items of the group allocated in local and private memory.
-    fn end_memories(&self) {
+    pub(super) fn end_memories(&self) {
         self.locals.borrow_mut().clear();
         self.free_all(&self.local);
         if self.privates_used.take() {

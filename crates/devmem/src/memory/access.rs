@@ -334,7 +334,7 @@ impl Memory {
 }
 
 /// Whether the range holds these bytes, as many as they are.
-fn equal(bytes: Bytes<'_>, with: &[u8]) -> bool {
+pub(super) fn equal(bytes: Bytes<'_>, with: &[u8]) -> bool {
     let mut stage = [0; STAGE];
     let mut parts = with.chunks(STAGE).zip((0..).step_by(STAGE));
     parts.all(|(part, at)| {

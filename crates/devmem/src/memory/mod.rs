@@ -18,6 +18,7 @@ pub use constant::Constant;
 pub(crate) use constant::as_constant;
 pub use dump::Dump;
 pub use holds::{Hold, Lifecycle, MapId, Mapping};
+pub use rows::Rows;
 
 use std::fmt;
 

@@ -2,7 +2,7 @@
 
 use super::{Allocated, At, Atomic, Event, Observer, Stored};
 use crate::kernel::{Divergence, Group, Kernel, Who, WorkItem};
-use crate::{Address, Fault, Mapping, Memory};
+use crate::{Address, Fault, Mapping, Memory, Rows};
 
 /// Watches nothing.
 impl Observer for () {
@@ -25,6 +25,8 @@ macro_rules! each_hook {
         $with_at!(undefined(event: &Event<'_>));
         $with_at!(load(event: &Event<'_>));
         $with_at!(store(event: &Event<'_>, stored: Stored<'_>));
+        $with_at!(load_rows(event: &Event<'_>, rows: Rows));
+        $with_at!(store_rows(event: &Event<'_>, rows: Rows, stored: Stored<'_>));
         $with_at!(atomic(event: &Event<'_>, atomic: Atomic));
         $with_at!(mapped(who: Who<'_>, memory: &Memory, mapping: &Mapping));
         $with_at!(unmapped(who: Who<'_>, memory: &Memory, mapping: &Mapping));
@@ -87,6 +89,11 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
 
     const COMPARES_STORES: bool = A::COMPARES_STORES || B::COMPARES_STORES;
 
+    #[inline(always)]
+    fn compares_stores(&self) -> bool {
+        self.0.compares_stores() || self.1.compares_stores()
+    }
+
     fn attach(&self, memory: &Memory) -> Self::OfMemory {
         (self.0.attach(memory), self.1.attach(memory))
     }
@@ -126,6 +133,11 @@ impl<O: Observer> Observer for Option<O> {
     type OfLaunch = Option<O::OfLaunch>;
 
     const COMPARES_STORES: bool = O::COMPARES_STORES;
+
+    #[inline(always)]
+    fn compares_stores(&self) -> bool {
+        self.as_ref().is_some_and(O::compares_stores)
+    }
 
     fn attach(&self, memory: &Memory) -> Self::OfMemory {
         self.as_ref().map(|observer| observer.attach(memory))

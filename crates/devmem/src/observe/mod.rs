@@ -5,9 +5,10 @@
 //! observer is a type parameter: `()` watches nothing, and costs nothing.
 
 mod compose;
+mod rows;
 
 use crate::kernel::{Divergence, Group, Kernel, Who, WorkItem};
-use crate::{Address, AddressSpace, AtomicOp, Fault, Flags, HostBytes, Init, Mapping, Memory};
+use crate::{Address, AddressSpace, AtomicOp, Fault, Flags, HostBytes, Init, Mapping, Memory, Rows};
 
 /// Watches the uses of a device's memories.
 ///
@@ -50,8 +51,14 @@ pub trait Observer: Sync {
     /// [`kernel_end`](Self::kernel_end).
     type OfLaunch: Send + Sync;
 
-    /// Whether stores are to be compared with what they overwrite ([`Stored::changes`]).
+    /// Whether stores may have to be compared with what they overwrite ([`Stored::changes`]).
     const COMPARES_STORES: bool = false;
+
+    /// Whether they have to be, where it may be so: an observer that is not there wants nothing compared.
+    #[inline(always)]
+    fn compares_stores(&self) -> bool {
+        Self::COMPARES_STORES
+    }
 
     /// A memory is to be watched from now on; it has no buffers yet.
     fn attach(&self, memory: &Memory) -> Self::OfMemory;
@@ -79,6 +86,19 @@ pub trait Observer: Sync {
 
     /// Bytes were stored, or the store was refused.
     fn store(&self, at: At<'_, Self>, event: &Event<'_>, stored: Stored<'_>) {}
+
+    /// Rows were loaded in one operation, or that was refused; the event is of all from the first row's start to the last
+    /// one's end. By default each row is told as a load of its own.
+    fn load_rows(&self, at: At<'_, Self>, event: &Event<'_>, rows: Rows) {
+        event.each_row(rows, |row| self.load(at, row));
+    }
+
+    /// Rows were stored in one operation, or that was refused; the event is as for
+    /// [`load_rows`](Self::load_rows), the bytes are those of the rows alone. By default each row is told as a store of its
+    /// own.
+    fn store_rows(&self, at: At<'_, Self>, event: &Event<'_>, rows: Rows, stored: Stored<'_>) {
+        event.each_row_stored(rows, stored, |row, stored| self.store(at, row, stored));
+    }
 
     /// Bytes were copied: loaded from one place and stored to another. If one was refused, neither was done.
     fn copied(&self, from: At<'_, Self>, load: &Event<'_>, to: At<'_, Self>, store: &Event<'_>) {

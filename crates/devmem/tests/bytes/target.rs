@@ -7,7 +7,7 @@ use std::num::NonZeroUsize;
 use rimms_devmem::check::{AllCheckers, Checkers};
 use rimms_devmem::{
     Access, Address, AddressLayout, AddressSpace, AtomicOp, Device, Flags, FloatOp, Hold, HostBytes, Init, Launch,
-    Mapping, Memory, NdRange, View,
+    Mapping, Memory, NdRange, Rows, View,
 };
 
 /// Bytes as a source of choices; zeros when they are used up.
@@ -125,10 +125,11 @@ fn step<'a>(source: &mut Source<'_>, device: &'a Device<AllCheckers>, given: &mu
             let _ = host.undefine(to, source.number());
         }
         9 => {
-            let (at, rows, bytes, pitch) = (given.address(source), source.number(), source.number(), source.number());
+            let (at, count, bytes, pitch) = (given.address(source), source.number(), source.number(), source.number());
+            let rows = Rows { count, bytes, pitch };
             let mut packed = vec![1; source.number().min(5000) as usize];
-            let _ = given.memory.load_rows(at, rows, bytes, pitch, &mut packed);
-            let _ = given.memory.store_rows(at, rows, bytes, pitch, &packed);
+            let _ = host.load_rows(at, rows, &mut packed);
+            let _ = host.store_rows(at, rows, &packed);
         }
         10 => given.holds.extend(given.memory.hold(given.address(source))),
         11 if !given.holds.is_empty() => {

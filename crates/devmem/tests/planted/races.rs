@@ -1,6 +1,6 @@
 //! Data races, and what is ordered.
 
-use rimms_devmem::{AddressSpace, AtomicOp, FloatOp, NdRange};
+use rimms_devmem::{AddressSpace, AtomicOp, FloatOp, NdRange, Rows};
 
 use crate::lab::{Access2::*, Case, Group::*, What, seen, seen_in};
 
@@ -26,6 +26,18 @@ pub(crate) const CASES: &[Case] = &[
             global.load_value::<u32>(global.element::<u32>(a, me.saturating_sub(1))).map(drop)
         });
         (1..8).map(|me| seen(race(Write, me - 1, Same), "a", (4 * (me - 1), 4, Read), me)).collect()
+    }),
+    ("columns of two items, by rows", |lab| {
+        let a = lab.zeros("a", 64);
+        lab.group(2, async |item| {
+            let (global, me) = (item.global(), item.global_id(0));
+            let rows = Rows { count: 4, bytes: 8, pitch: 16 };
+            global.store_rows(global.element::<u64>(a, me), rows, &[1; 32])?;
+            // The last row reaches into the other's column.
+            let late = Rows { count: 1, bytes: 12, pitch: 0 };
+            if me == 0 { global.load_rows(global.element::<u64>(a, 6), late, &mut [0; 12]) } else { Ok(()) }
+        });
+        vec![seen(race(Read, 0, Same), "a", (56, 8, Write), 1)]
     }),
     ("a read before the write", |lab| {
         let a = lab.zeros("a", 4);

@@ -1,6 +1,6 @@
 //! Reads of what nobody wrote, and of what somebody did.
 
-use rimms_devmem::{AddressSpace, AtomicOp, Flags, HostBytes, Init};
+use rimms_devmem::{AddressSpace, AtomicOp, Flags, HostBytes, Init, Rows};
 
 use crate::lab::{Access2::*, Case, What, seen, seen_in};
 
@@ -49,6 +49,16 @@ pub(crate) const CASES: &[Case] = &[
             item.global().load(a, &mut [0; 16])
         });
         vec![seen(What::Undefined(0, 9), "a", (0, 16, Read), 0)]
+    }),
+    ("rows, and what is between them", |lab| {
+        let a = lab.undefined("a", 64);
+        let rows = Rows { count: 3, bytes: 4, pitch: 16 };
+        lab.host().store_rows(a, rows, &[1; 12]).unwrap();
+        lab.group(1, async |item| {
+            item.global().load_rows(a, rows, &mut [0; 12])?;
+            item.global().load_rows(a, Rows { bytes: 5, ..rows }, &mut [0; 15])
+        });
+        [0, 16, 32].map(|row| seen(What::Undefined(4, 1), "a", (row, 5, Read), 0)).into()
     }),
     ("partly written in a kernel", |lab| {
         let a = lab.undefined("a", 8);

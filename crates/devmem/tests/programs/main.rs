@@ -7,7 +7,8 @@ mod model;
 use model::Model;
 use proptest::prelude::*;
 use rimms_devmem::{
-    Access, Address, AddressLayout, AddressSpace, AtomicInteger, AtomicOp, BadFree, Fault, Flags, FreedAt, Init, Memory,
+    Access, Address, AddressLayout, AddressSpace, AtomicInteger, AtomicOp, BadFree, Fault, Flags, FreedAt, Init,
+    Memory, Rows,
 };
 
 /// How a step comes by its address.
@@ -216,7 +217,8 @@ impl Pair {
                 let at = self.address(at);
                 let packed = packed(*rows, *row_bytes);
                 let mut found = vec![0xcd; packed];
-                let result = self.memory.load_rows(at, *rows, *row_bytes, *pitch, &mut found);
+                let result =
+                    self.memory.load_rows(at, Rows { count: *rows, bytes: *row_bytes, pitch: *pitch }, &mut found);
                 let wanted = self.rows(at, *rows, *row_bytes, *pitch, packed, Access::Read);
                 assert_eq!(same(result), same(wanted.as_ref().map(drop).map_err(|fault| *fault)));
                 let row = |bytes: &[u8], i: u64| bytes[(i * pitch) as usize..][..*row_bytes as usize].to_vec();
@@ -226,7 +228,7 @@ impl Pair {
             Step::StoreRows { at, rows, row_bytes, pitch } => {
                 let at = self.address(at);
                 let from: Vec<u8> = (0..packed(*rows, *row_bytes)).map(|i| i as u8 ^ 0x5a).collect();
-                let result = self.memory.store_rows(at, *rows, *row_bytes, *pitch, &from);
+                let result = self.memory.store_rows(at, Rows { count: *rows, bytes: *row_bytes, pitch: *pitch }, &from);
                 let wanted = self.rows(at, *rows, *row_bytes, *pitch, from.len(), Access::Write).map(|range| {
                     for i in 0..if *row_bytes == 0 { 0 } else { *rows } {
                         let row = &from[(i * row_bytes) as usize..][..*row_bytes as usize];

@@ -15,6 +15,7 @@
 mod args;
 mod call;
 mod element;
+mod items;
 pub mod reference;
 #[cfg(test)]
 mod tests;
@@ -23,4 +24,6 @@ mod user;
 pub use args::{KernelArgs, KernelError};
 pub use call::{Call, Fft, FftShift, Fill, OpKind, Role, Scale, Shape, Transpose, Zip, ZipOp};
 pub use element::{Element, Peak, Sample, SampleType};
+pub(crate) use items::{ItemCall, ItemKernel, Part};
+pub use items::{Watch, WorkItem};
 pub use user::{Target, UserCall, UserOp, UserOpBuilder};

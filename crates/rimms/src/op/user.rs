@@ -1,7 +1,9 @@
 //! Ops that users add: declared once, called like the built-in ones.
 
+use super::items::{ItemKernel, WorkItem};
 use super::{Call, Element, KernelArgs, KernelError, Role, Shape};
 use bytemuck::Pod;
+use rimms_devmem::{Fault, Launch, RangeError};
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
@@ -33,7 +35,14 @@ impl Target {
     const COUNT: usize = Self::Sim as usize + 1;
 }
 
-type Kernel = Box<dyn Fn(&mut KernelArgs<'_>) -> Result<(), KernelError> + Send + Sync>;
+/// A kernel for one kind of device.
+enum Kernel {
+    /// On all elements, as slices.
+    Slices(Box<dyn Fn(&mut KernelArgs<'_>) -> Result<(), KernelError> + Send + Sync>),
+    /// On one work-item, in a simulated memory.
+    Items(ItemKernel),
+}
+
 type Kernels = [Option<Kernel>; Target::COUNT];
 type ShapeRule = Box<dyn Fn(&[usize]) -> Result<(), String> + Send + Sync>;
 
@@ -42,6 +51,8 @@ struct Inner {
     name: Box<str>,
     roles: Vec<Role>,
     elements: Vec<Element>,
+    /// Of those operands that have one.
+    names: Vec<(usize, Box<str>)>,
     rule: Option<ShapeRule>,
     /// By target.
     kernels: Kernels,
@@ -83,6 +94,7 @@ impl UserOp {
             name: name.into(),
             roles: Vec::new(),
             elements: Vec::new(),
+            names: Vec::new(),
             rule: None,
             kernels: Kernels::default(),
         }
@@ -91,6 +103,16 @@ impl UserOp {
     /// The op's name.
     pub fn name(&self) -> &str {
         &self.0.name
+    }
+
+    /// The name that operand `i` was given.
+    pub fn operand_name(&self, i: usize) -> Option<&str> {
+        self.0.names.iter().find(|(of, _)| *of == i).map(|(_, name)| &**name)
+    }
+
+    /// Bytes of an element of each operand.
+    pub(crate) fn element_sizes(&self) -> impl Iterator<Item = usize> {
+        self.0.elements.iter().map(|element| element.size())
     }
 
     /// A call of this op without parameters.
@@ -190,9 +212,26 @@ impl UserCall {
     pub fn run<'a>(&'a self, target: Target, args: &mut KernelArgs<'a>) -> Result<(), KernelError> {
         args.set_params(self.params.as_deref());
         match &self.op.0.kernels[target as usize] {
-            Some(kernel) => kernel(args),
+            Some(Kernel::Slices(kernel)) => kernel(args),
+            Some(Kernel::Items(_)) => {
+                Err(format!("{} works on items of a simulated memory there, not on slices", self.op.name()).into())
+            }
             None => Err(format!("{} has no kernel for {target:?}", self.op.name()).into()),
         }
+    }
+}
+
+impl UserCall {
+    /// The kernel for items of a simulated accelerator, if that is how it is written.
+    pub(crate) fn items(&self) -> Option<&ItemKernel> {
+        match &self.op.0.kernels[Target::Sim as usize] {
+            Some(Kernel::Items(kernel)) => Some(kernel),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn params(&self) -> Option<&(dyn Any + Send + Sync)> {
+        self.params.as_deref()
     }
 }
 
@@ -217,6 +256,7 @@ pub struct UserOpBuilder {
     name: Box<str>,
     roles: Vec<Role>,
     elements: Vec<Element>,
+    names: Vec<(usize, Box<str>)>,
     rule: Option<ShapeRule>,
     kernels: Kernels,
 }
@@ -244,6 +284,12 @@ impl UserOpBuilder {
         self.operand::<T>(Role::InOut)
     }
 
+    /// The name of the operand declared last, for what is said about its memory.
+    pub fn named(mut self, name: &str) -> Self {
+        self.names.push((self.roles.len().wrapping_sub(1), name.into()));
+        self
+    }
+
     /// Which lengths (in elements, one per operand) fit together; the error says what was wanted.
     pub fn shape(mut self, rule: impl Fn(&[usize]) -> Result<(), String> + Send + Sync + 'static) -> Self {
         self.rule = Some(Box::new(rule));
@@ -256,7 +302,7 @@ impl UserOpBuilder {
         target: Target,
         kernel: impl Fn(&mut KernelArgs<'_>) -> Result<(), KernelError> + Send + Sync + 'static,
     ) -> Self {
-        self.kernels[target as usize] = Some(Box::new(kernel));
+        self.kernels[target as usize] = Some(Kernel::Slices(Box::new(kernel)));
         self
     }
 
@@ -276,10 +322,27 @@ impl UserOpBuilder {
         self.kernel(Target::Sim, kernel)
     }
 
+    /// The kernel for simulated accelerators, written for one work-item. It reaches its operands through the accelerator's memory:
+    /// what is wrong with an access is a fault of the call that says where, and what
+    /// [`Sim::checked`](crate::device::sim::Sim::checked) looks for is found. `launch` says, from the lengths of the operands,
+    /// how many items there are and what local memory their groups have. An example is at [`WorkItem`].
+    pub fn on_sim_items<K>(
+        mut self,
+        launch: impl Fn(&[usize]) -> Result<Launch, RangeError> + Send + Sync + 'static,
+        kernel: K,
+    ) -> Self
+    where
+        K: AsyncFn(WorkItem<'_>) -> Result<(), Fault> + Send + Sync + 'static,
+    {
+        self.kernels[Target::Sim as usize] = Some(Kernel::Items(ItemKernel::new(launch, kernel)));
+        self
+    }
+
     /// The op.
     ///
     /// # Errors
-    /// [`Error::Config`](crate::Error::Config) where it has no operand or no kernel.
+    /// [`Error::Config`](crate::Error::Config) where it has no operand or no kernel, or a name for an operand that is not
+    /// there.
     pub fn build(self) -> crate::Result<UserOp> {
         let refuse = |why: &str| Err(crate::Error::Config(format!("op `{}` {why}", self.name).into()));
         if self.roles.is_empty() {
@@ -288,9 +351,12 @@ impl UserOpBuilder {
         if self.kernels.iter().all(Option::is_none) {
             return refuse("has no kernel: give it one with on_cpu or on_sim");
         }
+        if self.names.iter().any(|(of, _)| *of >= self.roles.len()) {
+            return refuse("names an operand before it has one: name it after its input, output or inout");
+        }
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        let Self { name, roles, elements, rule, kernels } = self;
-        Ok(UserOp(Arc::new(Inner { id, name, roles, elements, rule, kernels })))
+        let Self { name, roles, elements, names, rule, kernels } = self;
+        Ok(UserOp(Arc::new(Inner { id, name, roles, elements, names, rule, kernels })))
     }
 }

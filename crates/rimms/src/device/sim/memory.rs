@@ -1,8 +1,13 @@
 //! A simulated device's memory: one checked buffer under a marking system.
+//!
+//! Owns [`SimMemory`]. All transfers go through views, so that whoever watches the device sees them; what only
+//! prepares a block (its poison) does not.
 
-use crate::device::{DeviceError, DeviceErrorKind, DeviceInfo, HostSource, HostTarget, Operation, Span, Usage};
+use crate::device::{DeviceError, DeviceErrorKind, DeviceInfo, HostSource, HostTarget, Operation, Rows, Span, Usage};
+use crate::op::Watch;
 use parking_lot::Mutex;
-use rimms_devmem::{Address, AddressLayout, AddressSpace, Fault, Flags, Init, Memory};
+use rimms_devmem::check::{Counters, Findings, Memcheck, Races, Uninitialised};
+use rimms_devmem::{Address, AddressLayout, AddressSpace, Device, Fault, Flags, Init, Memory, View};
 use rimms_heap::{HeapError, HeapKind, MarkingSystem};
 
 /// What blocks are aligned to: the largest element a kernel knows.
@@ -13,7 +18,9 @@ const POISON: [u8; 8] = [0xff; 8];
 
 #[derive(Debug)]
 pub(super) struct SimMemory {
-    memory: Memory,
+    device: Device<Watch>,
+    /// Where the one buffer begins.
+    base: Address,
     heap: Mutex<Box<dyn MarkingSystem>>,
     kind: HeapKind,
 }
@@ -23,7 +30,36 @@ impl SimMemory {
         let memory = Memory::with_capacity_limit(AddressSpace::Global, AddressLayout::GLOBAL, bytes);
         let base = memory.allocate(bytes, Flags::READ_WRITE, Init::Zeroed).map_err(|e| e.to_string())?;
         let marks = heap.build(base.raw(), bytes).map_err(|e| e.to_string())?;
-        Ok(Self { memory, heap: Mutex::new(marks), kind: heap })
+        let device = Device::with_memory(memory, (None, None));
+        Ok(Self { device, base, heap: Mutex::new(marks), kind: heap })
+    }
+
+    /// The same memory, watched by checkers with this list, by these counters, or by nobody.
+    pub(super) fn watched(self, findings: Option<&Findings>, counters: Option<&Counters>) -> Self {
+        let checks = |list: &Findings| ((Memcheck::new(list), Uninitialised::new(list)), Races::new(list));
+        let watch = (findings.map(checks), counters.cloned());
+        Self { device: self.device.observed_by(watch), ..self }
+    }
+
+    pub(super) fn device(&self) -> &Device<Watch> {
+        &self.device
+    }
+
+    pub(super) fn base(&self) -> Address {
+        self.base
+    }
+
+    pub(super) fn is_checked(&self) -> bool {
+        self.device.observer().0.is_some()
+    }
+
+    pub(super) fn is_watched(&self) -> bool {
+        self.is_checked() || self.device.observer().1.is_some()
+    }
+
+    /// Whether what is copied from there is seen here as it is there.
+    pub(super) fn is_watched_as(&self, peer: &Self) -> bool {
+        (self.is_checked(), self.is_watched()) == (peer.is_checked(), peer.is_watched())
     }
 
     pub(super) fn footprint(&self, bytes: u64) -> u64 {
@@ -32,10 +68,14 @@ impl SimMemory {
 
     pub(super) fn allocate(&self, info: &DeviceInfo, bytes: u64) -> Result<u64, DeviceError> {
         let address = self.heap.lock().allocate(bytes, ALIGN).map_err(|e| refused(info, Operation::Allocate, &e))?;
-        self.memory
-            .fill(Address::from_raw(address), &POISON, bytes)
-            .map_err(|e| fault(info, Operation::Allocate, &e))?;
+        self.forget(Address::from_raw(address), bytes).map_err(|e| fault(info, Operation::Allocate, &e))?;
         Ok(address)
+    }
+
+    /// Poisons bytes: nothing that was written before can be read any more.
+    pub(super) fn forget(&self, address: Address, bytes: u64) -> Result<(), Fault> {
+        self.device.memory().fill(address, &POISON, bytes)?;
+        if self.is_checked() { self.device.host().undefine(address, bytes) } else { Ok(()) }
     }
 
     pub(super) fn free(&self, info: &DeviceInfo, address: u64) -> Result<(), DeviceError> {
@@ -49,26 +89,29 @@ impl SimMemory {
 
     pub(super) fn write(&self, info: &DeviceInfo, from: &HostSource<'_>, to: &Span) -> Result<(), DeviceError> {
         DeviceError::check_shapes(info, Operation::Upload, from.rows(), &to.rows)?;
+        let host = self.device.host();
         let done = match from.whole() {
-            Some(bytes) => self.store(to, bytes),
-            None => (0..to.rows.rows).try_for_each(|i| self.memory.store(Address::from_raw(to.row(i)), from.row(i))),
+            Some(bytes) => store(&host, Address::from_raw(to.address), &to.rows, bytes),
+            None => (0..to.rows.rows).try_for_each(|i| host.store(Address::from_raw(to.row(i)), from.row(i))),
         };
         done.map_err(|e| fault(info, Operation::Upload, &e))
     }
 
     pub(super) fn read(&self, info: &DeviceInfo, from: &Span, to: &mut HostTarget<'_>) -> Result<(), DeviceError> {
         DeviceError::check_shapes(info, Operation::Download, &from.rows, to.rows())?;
+        let host = self.device.host();
         let done = match to.whole() {
-            Some(bytes) => self.load(from, bytes),
-            None => (0..from.rows.rows).try_for_each(|i| self.memory.load(Address::from_raw(from.row(i)), to.row(i))),
+            Some(bytes) => load(&host, Address::from_raw(from.address), &from.rows, bytes),
+            None => (0..from.rows.rows).try_for_each(|i| host.load(Address::from_raw(from.row(i)), to.row(i))),
         };
         done.map_err(|e| fault(info, Operation::Download, &e))
     }
 
     pub(super) fn copy_from(&self, info: &DeviceInfo, peer: &Self, from: &Span, to: &Span) -> Result<(), DeviceError> {
         DeviceError::check_shapes(info, Operation::Copy, &from.rows, &to.rows)?;
+        let (host, source) = (self.device.host(), peer.device.host());
         let row = |a: u64, b: u64, bytes: usize| {
-            self.memory.copy_from(Address::from_raw(b), &peer.memory, Address::from_raw(a), bytes as u64)
+            host.copy_from(Address::from_raw(b), &source, Address::from_raw(a), bytes as u64)
         };
         let done = if from.rows.is_run() && to.rows.is_run() {
             row(from.address, to.address, from.rows.bytes())
@@ -77,24 +120,21 @@ impl SimMemory {
         };
         done.map_err(|e| fault(info, Operation::Copy, &e))
     }
+}
 
-    /// Loads all rows of `span`, one behind the other.
-    pub(super) fn load(&self, span: &Span, into: &mut [u8]) -> Result<(), Fault> {
-        let (address, r) = (Address::from_raw(span.address), span.rows);
-        if r.is_run() {
-            return self.memory.load(address, into);
-        }
-        self.memory.load_rows(address, r.rows as u64, r.row_bytes as u64, r.pitch as u64, into)
-    }
+/// Loads all rows that begin at `address`, one behind the other.
+pub(super) fn load(view: &View<'_, Watch>, address: Address, rows: &Rows, into: &mut [u8]) -> Result<(), Fault> {
+    if rows.is_run() { view.load(address, into) } else { view.load_rows(address, of_memory(rows), into) }
+}
 
-    /// Stores bytes to the rows of `span`.
-    pub(super) fn store(&self, span: &Span, from: &[u8]) -> Result<(), Fault> {
-        let (address, r) = (Address::from_raw(span.address), span.rows);
-        if r.is_run() {
-            return self.memory.store(address, from);
-        }
-        self.memory.store_rows(address, r.rows as u64, r.row_bytes as u64, r.pitch as u64, from)
-    }
+/// Stores bytes to the rows that begin at `address`.
+pub(super) fn store(view: &View<'_, Watch>, address: Address, rows: &Rows, from: &[u8]) -> Result<(), Fault> {
+    if rows.is_run() { view.store(address, from) } else { view.store_rows(address, of_memory(rows), from) }
+}
+
+/// Rows as the simulated memory counts them.
+pub(super) fn of_memory(rows: &Rows) -> rimms_devmem::Rows {
+    rimms_devmem::Rows { count: rows.rows as u64, bytes: rows.row_bytes as u64, pitch: rows.pitch as u64 }
 }
 
 /// An access that the simulated memory refused: a defect of whoever made the address, found because it is checked.

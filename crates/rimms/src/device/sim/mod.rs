@@ -3,8 +3,12 @@
 //! Their memory is a [`rimms_devmem::Memory`]: addresses encode buffer and
 //! offset, every access is checked, and fresh blocks are poisoned, so what was
 //! not copied in is really not there. A marking system manages one large buffer
-//! of it, as a driver manages a DMA buffer. Kernels load their operands through
-//! that memory, compute on what they loaded, and store the results.
+//! of it, as a driver manages a DMA buffer. Kernels on slices load their operands
+//! through that memory, compute on what they loaded, and store the results;
+//! kernels written for work-items ([`on_sim_items`](crate::op::UserOpBuilder::on_sim_items)) work in it.
+//!
+//! What is done to the memory can be watched: [`Sim::checked`] looks for
+//! mistakes, [`Sim::counted`] counts. A device that nobody watches pays nothing for it.
 //!
 //! | constructor | like | does |
 //! | --- | --- | --- |
@@ -14,6 +18,7 @@
 
 mod launch;
 mod memory;
+mod parts;
 
 use super::{
     Capability, Device, DeviceError, DeviceInfo, HostSource, HostTarget, Lengths, OpSupport, Operand, Operation, Span,
@@ -22,6 +27,9 @@ use super::{
 use crate::error::{Error, Result};
 use crate::op::{Call, OpKind, SampleType, Target};
 use memory::SimMemory;
+/// The simulated memory's own crate: launches and faults of kernels for work-items, findings, counters.
+pub use rimms_devmem as devmem;
+use rimms_devmem::check::{Counters, Findings};
 pub use rimms_heap::HeapKind;
 use std::any::Any;
 
@@ -48,6 +56,8 @@ pub const ACC_MEMORY: u64 = 256 << 20;
 pub struct Sim {
     info: DeviceInfo,
     memory: SimMemory,
+    findings: Option<Findings>,
+    counters: Option<Counters>,
 }
 
 impl Sim {
@@ -93,7 +103,85 @@ impl Sim {
             shares_host_memory: false,
             units: vec![UnitInfo { name: name.into(), capability }],
         };
-        Ok(Self { memory: SimMemory::new(memory, heap).map_err(refuse)?, info })
+        Ok(Self { memory: SimMemory::new(memory, heap).map_err(refuse)?, info, findings: None, counters: None })
+    }
+
+    /// The same accelerator, whose memory is checked from now on, before anything is allocated on it: what is wrong with
+    /// how kernels use it goes into this list. Found are accesses that the memory refuses (beyond an operand, to a freed one,
+    /// to one of role In), reads of bytes that nobody has written, and data races between work-items.
+    ///
+    /// A kernel on slices is seen as one work-item that reads each operand at once, and then writes each at once; what
+    /// it does with its slices is Rust's to check. One for work-items
+    /// ([`on_sim_items`](crate::op::UserOpBuilder::on_sim_items)) is seen access by access.
+    ///
+    /// Between a checked device and one that is not, data goes through the host.
+    ///
+    /// ```
+    /// use rimms::device::sim::Sim;
+    /// use rimms::device::sim::devmem::{Launch, NdRange, check::Findings};
+    /// use rimms::op::UserOp;
+    /// use rimms::{Runtime, arg_mut};
+    ///
+    /// // Each item adds its left neighbour's value to its own, and does not wait until that has been read.
+    /// let ripple = UserOp::builder("ripple")
+    ///     .inout::<u32>()
+    ///     .named("levels")
+    ///     .on_sim_items(
+    ///         |len| Ok(Launch::new("ripple", NdRange::linear(len[0] as u64, 8)?)),
+    ///         async |item| {
+    ///             let me = item.global_id(0);
+    ///             let left = if me > 0 { item.load::<u32>(0, me - 1)? } else { 0 };
+    ///             item.store(0, me, item.load::<u32>(0, me)? + left)
+    ///         },
+    ///     )
+    ///     .build()?;
+    ///
+    /// let findings = Findings::default();
+    /// let acc = Sim::acc("acc0", 1 << 20, Default::default())?.checked(&findings);
+    /// let rt = Runtime::builder().cpus(0).device(acc).build()?;
+    /// let mut levels = rt.alloc::<u32>(8)?;
+    /// levels.overwrite()?.fill(1)?;
+    /// rt.blocking().call(&ripple.call(), &mut [arg_mut(&mut levels)])?;
+    /// let found = findings.take();
+    /// assert_eq!(found.len(), 7);
+    /// assert_eq!(found[0].name.as_deref(), Some("levels"));
+    /// println!("{}", found[0]);
+    /// // read of 4 bytes at global 0x0002_0000_0000_0000 (buffer 2, offset 0): a race from byte 0 on with a write in the
+    /// // same group, by item (0, 0, 0) of ripple, (0, 0, 0) of group (0, 0, 0); buffer "levels"; by item (1, 0, 0) of …
+    /// # Ok::<(), rimms::Error>(())
+    /// ```
+    pub fn checked(mut self, findings: &Findings) -> Self {
+        self.findings = Some(findings.clone());
+        self.watched()
+    }
+
+    /// The same accelerator, whose memory counts operations and bytes from now on, by kernel and address space; the host's copies
+    /// count as the host's.
+    ///
+    /// ```
+    /// use rimms::device::sim::Sim;
+    /// use rimms::device::sim::devmem::{AddressSpace, check::Counters};
+    /// use rimms::{Complex32, Runtime};
+    ///
+    /// let counters = Counters::new();
+    /// let acc = Sim::acc("acc0", 1 << 20, Default::default())?.counted(&counters);
+    /// let rt = Runtime::builder().cpus(0).device(acc).build()?;
+    /// let mut x = rt.alloc::<Complex32>(256)?;
+    /// x.overwrite()?.fill(Complex32::ONE)?;
+    /// rt.blocking().fft_in_place(&mut x)?;
+    /// let fft = counters.of_kernel("fft", AddressSpace::Global);
+    /// assert_eq!((fft.loads.operations, fft.loads.bytes, fft.stores.bytes), (1, 2048, 2048));
+    /// assert_eq!(counters.of_host(AddressSpace::Global).stores.bytes, 2048); // copied in
+    /// # Ok::<(), rimms::Error>(())
+    /// ```
+    pub fn counted(mut self, counters: &Counters) -> Self {
+        self.counters = Some(counters.clone());
+        self.watched()
+    }
+
+    fn watched(self) -> Self {
+        let memory = self.memory.watched(self.findings.as_ref(), self.counters.as_ref());
+        Self { memory, ..self }
     }
 }
 
@@ -130,11 +218,13 @@ impl Device for Sim {
         self.memory.copy_from(&self.info, &self.memory, from, to)
     }
 
-    /// Simulated devices reach each other's memory directly.
+    /// Simulated devices reach each other's memory directly, if they are watched alike.
     fn copy_from(&self, peer: &dyn Device, from: &Span, to: &Span) -> Result<(), DeviceError> {
         match peer.as_any().downcast_ref::<Self>() {
-            Some(peer) => self.memory.copy_from(&self.info, &peer.memory, from, to),
-            None => Err(DeviceError::unsupported(&self.info, Operation::Copy)),
+            Some(peer) if self.memory.is_watched_as(&peer.memory) => {
+                self.memory.copy_from(&self.info, &peer.memory, from, to)
+            }
+            _ => Err(DeviceError::unsupported(&self.info, Operation::Copy)),
         }
     }
 
