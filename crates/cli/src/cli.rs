@@ -141,6 +141,15 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) watchdog: Option<Duration>,
 
+    /// Check how kernels use the memory of simulated devices: invalid accesses, reads of what nobody wrote, data races.
+    /// Exits with 1 where anything is found. Times then are those of a first run under checkers
+    #[arg(long)]
+    pub(crate) check: bool,
+
+    /// Count operations and bytes in the memory of simulated devices, by kernel and address space
+    #[arg(long)]
+    pub(crate) mem_counts: bool,
+
     /// One JSON object on stdout
     #[arg(long)]
     pub(crate) json: bool,

@@ -37,7 +37,7 @@ struct PeEntry {
 }
 
 pub(crate) fn run(args: &DevicesArgs) -> Result<String, Failure> {
-    let rt = Machine::default().runtime(None, Default::default(), rimms::sched::by_name("eft")?)?;
+    let (rt, _) = Machine::default().runtime(None, Default::default(), rimms::sched::by_name("eft")?)?;
     let listing = listing(&rt);
     if args.json {
         return output::json(&listing);

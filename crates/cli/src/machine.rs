@@ -12,6 +12,7 @@ use rimms::{MemoryMode, Result, Runtime};
 use rimms_heap::HeapKind;
 
 use crate::output::{self, Failure};
+use crate::watch::{Watched, Watching};
 
 /// Why there are simulated devices.
 pub(crate) const NO_REAL_ONE: &str = "no real accelerator was found: this version has no backend for one";
@@ -43,16 +44,19 @@ pub(crate) struct Machine {
     pub(crate) heap: HeapKind,
     /// How long nothing may be done before that is reported.
     pub(crate) watchdog: Option<Duration>,
+    /// What is watched on simulated devices.
+    pub(crate) watching: Watching,
 }
 
 impl Machine {
-    /// A runtime whose calls go to the PEs named in `on` (all by default), with no device that is not needed for them.
+    /// A runtime whose calls go to the PEs named in `on` (all by default), with no device that is not needed for them;
+    /// and what is written down of those that are simulated.
     pub(crate) fn runtime(
         &self,
         on: Option<&str>,
         mode: MemoryMode,
         policy: Arc<dyn Policy>,
-    ) -> std::result::Result<Runtime, Failure> {
+    ) -> std::result::Result<(Runtime, Watched), Failure> {
         let known = names();
         let chosen = match on {
             Some(on) => choose(on, &known)?,
@@ -61,6 +65,7 @@ impl Machine {
         let cpus = chosen.iter().filter_map(|name| name.strip_prefix(CPU)?.parse::<usize>().ok());
         // cpu3 alone takes four to be there.
         let mut builder = Runtime::builder().cpus(cpus.map(|i| i + 1).max().unwrap_or(0));
+        let mut watched = Watched::default();
         for Simulated { name, memory, make } in &SIMULATED {
             if chosen.iter().any(|pe| pe == name) {
                 if mode == MemoryMode::ZeroCopy {
@@ -69,13 +74,16 @@ impl Machine {
                 }
                 let option = if self.device_memory.is_some() { "--device-memory" } else { "--heap" };
                 let device = make(name, self.device_memory.unwrap_or(*memory), self.heap);
-                builder = builder.device(device.map_err(|e| Failure::Usage(format!("{option}: {e}")))?);
+                let device = device.map_err(|e| Failure::Usage(format!("{option}: {e}")))?;
+                builder = builder.device(watched.sim(self.watching, name, device));
             }
         }
         if let Some(after) = self.watchdog {
             builder = builder.watchdog(after, output::note);
         }
-        Ok(builder.memory_mode(mode).policy(policy).build()?.on(&chosen.join(","))?)
+        self.watching.refuse_without_devices(&watched)?;
+        let rt = builder.memory_mode(mode).policy(policy).build()?.on(&chosen.join(","))?;
+        Ok((rt, watched))
     }
 }
 

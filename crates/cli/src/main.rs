@@ -4,10 +4,11 @@
 //! | --- | --- |
 //! | [`cli`] | the arguments |
 //! | [`machine`] | the PEs there are, and a runtime of those asked for |
+//! | [`watch`] | what is watched on simulated devices |
 //! | [`devices`], [`run`], [`scene`], [`bench`] | one subcommand each |
 //! | [`output`] | stdout, stderr, exit codes |
 //!
-//! Exit codes: 0, 1 for a failure, 2 for a mistake in the arguments. Whatever goes wrong is one line on stderr.
+//! Exit codes: 0, 1 for a failure (findings of `--check` among them), 2 for a mistake in the arguments. Whatever goes wrong is one line on stderr.
 
 mod bench;
 mod cli;
@@ -16,6 +17,7 @@ mod machine;
 mod output;
 mod run;
 mod scene;
+mod watch;
 
 use std::process::ExitCode;
 

@@ -21,6 +21,8 @@ pub(crate) enum Failure {
     Usage(String),
     /// They do, but it did not work out.
     Failed(anyhow::Error),
+    /// It did, and the checkers have found so many mistakes; the result says which.
+    Found { result: String, findings: usize },
 }
 
 impl From<rimms_radar::Error> for Failure {
@@ -54,19 +56,27 @@ impl fmt::Display for Failure {
         match self {
             Self::Usage(message) => f.write_str(message),
             Self::Failed(error) => write!(f, "{error:#}"),
+            Self::Found { findings: 1, .. } => f.write_str("1 finding"),
+            Self::Found { findings, .. } => write!(f, "{findings} findings"),
         }
     }
 }
 
 /// Writes what a subcommand has to say, and gives the exit code.
 pub(crate) fn finish(done: Result<String, Failure>) -> ExitCode {
-    match done.and_then(|text| to_stdout(&text)) {
+    let said = match done {
+        Err(Failure::Found { result, findings }) => {
+            to_stdout(&result).and(Err(Failure::Found { result: String::new(), findings }))
+        }
+        done => done.and_then(|text| to_stdout(&text)),
+    };
+    match said {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             error(&failure.to_string());
             ExitCode::from(match failure {
                 Failure::Usage(_) => USAGE,
-                Failure::Failed(_) => FAILURE,
+                Failure::Failed(_) | Failure::Found { .. } => FAILURE,
             })
         }
     }

@@ -16,6 +16,7 @@ use rimms_radar::{Detection, Geometry, Recording, Shape, geometry, input};
 use crate::cli::{App, RunArgs};
 use crate::machine::{self, Machine};
 use crate::output::{self, Failure};
+use crate::watch::{Watched, Watching};
 use report::Report;
 
 /// Samples of 2FFT where none are asked for.
@@ -29,24 +30,42 @@ enum Task {
 
 pub(crate) fn run(args: &RunArgs) -> Result<String, Failure> {
     refuse_what_does_not_apply(args)?;
-    let machine = Machine { device_memory: args.device_memory, heap: args.heap, watchdog: args.watchdog };
+    let watching = Watching { check: args.check, count: args.mem_counts };
+    let machine = Machine { device_memory: args.device_memory, heap: args.heap, watchdog: args.watchdog, watching };
     let runtime = |mode| machine.runtime(args.on.as_deref(), mode, sched::by_name(&args.policy)?);
     // Mistakes in the arguments come before the files.
-    let rt = runtime(args.memory)?;
-    let reference_rt = runtime(MemoryMode::Reference)?;
+    let (rt, watched) = runtime(args.memory)?;
+    let (reference_rt, reference_watched) = runtime(MemoryMode::Reference)?;
     let task = Task::new(args)?;
 
-    // Neither run pays for what the first call of a process pays: FFT plans, fresh pages, unmeasured costs.
-    for rt in [&rt, &reference_rt] {
-        task.run(rt, NonZeroUsize::MIN)?;
+    // Neither run pays for what the first call of a process pays: FFT plans, fresh pages, unmeasured costs. Where memory is
+    // watched, times mean little, and nothing is to be counted twice.
+    if !watching.any() {
+        for rt in [&rt, &reference_rt] {
+            task.run(rt, NonZeroUsize::MIN)?;
+        }
     }
-    let report = task.run(&rt, args.repeat)?.beside(task.run(&reference_rt, args.repeat)?);
+    let run = |rt, watched: &Watched| match task.run(rt, args.repeat) {
+        Ok(report) => Ok(report.watched(watching, watched)),
+        Err(failure) => {
+            // What was found may be why.
+            watched.found().iter().for_each(|found| output::note(&found.line()));
+            Err(failure)
+        }
+    };
+    let report = run(&rt, &watched)?.beside(run(&reference_rt, &reference_watched)?);
     let simulated: Vec<&str> =
         rt.allowed_pes().map(|pe| pe.name()).filter(|name| machine::is_simulated(name)).collect();
     if !simulated.is_empty() {
         output::note(&format!("{}; simulated: {}", machine::NO_REAL_ONE, simulated.join(", ")));
     }
-    if args.json { output::json(&report) } else { Ok(text::of(&report, &task.input(), task.truth())) }
+    let result = if args.json { output::json(&report)? } else { text::of(&report, &task.input(), task.truth()) };
+    verdict(result, report.found().count())
+}
+
+/// A run with findings has not gone well.
+fn verdict(result: String, findings: usize) -> Result<String, Failure> {
+    if findings == 0 { Ok(result) } else { Err(Failure::Found { result, findings }) }
 }
 
 /// Options of the other application, or of the other style, are mistakes, not silently ignored.

@@ -6,6 +6,8 @@ use rimms_radar::Detection;
 use rimms_radar::apps::{Outcome, Style, Times, Traffic};
 use serde::Serialize;
 
+use crate::watch::{Found, MemCounts, Watched, Watching};
+
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
     pub(super) app: &'static str,
@@ -19,6 +21,12 @@ pub(super) struct Report {
     pub(super) time_s: Seconds,
     pub(super) evictions: u64,
     pub(super) retries: u64,
+    /// What the checkers found, where they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) findings: Option<Vec<Found>>,
+    /// What was counted, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) mem_counts: Option<Vec<MemCounts>>,
     /// The same run in mode `reference`; it has none itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) reference: Option<Box<Report>>,
@@ -70,9 +78,23 @@ impl Report {
             time_s: Seconds { overall, computation, allocate, fragment },
             evictions,
             retries,
+            findings: None,
+            mem_counts: None,
             reference: None,
             calls_by_pe,
         }
+    }
+
+    /// With what was watched on its devices.
+    pub(super) fn watched(self, watching: Watching, watched: &Watched) -> Self {
+        let findings = watching.check.then(|| watched.found());
+        Self { findings, mem_counts: watching.count.then(|| watched.counts()), ..self }
+    }
+
+    /// What was found, in both runs.
+    pub(super) fn found(&self) -> impl Iterator<Item = &Found> {
+        let runs = [Some(self), self.reference.as_deref()];
+        runs.into_iter().flatten().flat_map(|run| run.findings.iter().flatten())
     }
 
     /// With the reference run's report.

@@ -4,12 +4,32 @@ use comfy_table::CellAlignment;
 use rimms_radar::Detection;
 
 use super::report::{Directions, Report};
-use crate::output;
+use crate::{output, watch};
 
 pub(super) fn of(report: &Report, input: &str, truth: Option<Detection>) -> String {
     let Report { app, memory, policy, pes, style, .. } = report;
     let head = format!("{app}, {style} style, on {input}\nmemory {memory}, policy {policy}, PEs {}\n", pes.join(", "));
-    format!("{head}\n{}\n{}\n", answer(report, truth), runs(report))
+    format!("{head}\n{}\n{}\n{}", answer(report, truth), runs(report), watched(report))
+}
+
+/// What was counted and found; nothing where nobody asked.
+fn watched(report: &Report) -> String {
+    let mut text = String::new();
+    let reference = report.reference.as_deref().map(|run| (run, "reference run"));
+    for (run, which) in std::iter::once((report, report.memory)).chain(reference) {
+        if let Some(counts) = &run.mem_counts {
+            text += &format!("\nmemory of devices, {which}\n{}\n", watch::table(counts));
+        }
+        match run.findings.as_deref() {
+            None => {}
+            Some([]) => text += &format!("\nfindings, {which}: none\n"),
+            Some(found) => {
+                let lines: Vec<String> = found.iter().map(watch::Found::line).collect();
+                text += &format!("\nfindings, {which}:\n{}\n", lines.join("\n"));
+            }
+        }
+    }
+    text
 }
 
 fn answer(report: &Report, truth: Option<Detection>) -> String {
