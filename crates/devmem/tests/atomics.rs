@@ -85,16 +85,6 @@ fn read<T: bytemuck::Pod>(memory: &Memory, at: Address) -> T {
     memory.load_value(at).unwrap()
 }
 
-#[test]
-fn ten_million_sums_are_exact() {
-    // Four threads, two and a half million each; no previous value is seen twice by one that counts.
-    let (memory, buffer) = buffer(8);
-    contend(2_500_000, |_, _| {
-        memory.atomic(buffer, AtomicOp::Add, 3u32).unwrap();
-    });
-    assert_eq!(read::<u32>(&memory, buffer), 30_000_000);
-}
-
 /// Sums and differences, increments and decrements, and what previous values add up to.
 fn sums<T: AtomicInteger + TryFrom<u64, Error: std::fmt::Debug>>(rounds: u64) {
     let (memory, buffer) = buffer(64);

@@ -12,7 +12,10 @@ use std::fmt;
 use std::ops::Deref;
 
 /// Who watches the memory of a simulated accelerator: the checkers, the counters, both or nobody.
-pub type Watch = (Option<((Memcheck, Uninitialised), Races)>, Option<Counters>);
+pub type Watch = (Option<Checks>, Option<Counters>);
+
+/// The checkers: invalid uses, reads of what nobody wrote, data races.
+pub type Checks = ((Memcheck, Uninitialised), Races);
 
 /// A work-item of a user-defined kernel: its ids and memories (those of [`Item`]), and the operands of the call.
 ///

@@ -25,5 +25,5 @@ pub use args::{KernelArgs, KernelError};
 pub use call::{Call, Fft, FftShift, Fill, OpKind, Role, Scale, Shape, Transpose, Zip, ZipOp};
 pub use element::{Element, Peak, Sample, SampleType};
 pub(crate) use items::{ItemCall, ItemKernel, Part};
-pub use items::{Watch, WorkItem};
+pub use items::{Checks, Watch, WorkItem};
 pub use user::{Target, UserCall, UserOp, UserOpBuilder};

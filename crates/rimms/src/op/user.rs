@@ -35,10 +35,12 @@ impl Target {
     const COUNT: usize = Self::Sim as usize + 1;
 }
 
+type SliceKernel = dyn Fn(&mut KernelArgs<'_>) -> Result<(), KernelError> + Send + Sync;
+
 /// A kernel for one kind of device.
 enum Kernel {
     /// On all elements, as slices.
-    Slices(Box<dyn Fn(&mut KernelArgs<'_>) -> Result<(), KernelError> + Send + Sync>),
+    Slices(Box<SliceKernel>),
     /// On one work-item, in a simulated memory.
     Items(ItemKernel),
 }
