@@ -47,7 +47,8 @@ pub struct OpSupport {
     pub kind: OpKind,
     /// On which samples; `None` where any will do.
     pub sample: Option<SampleType>,
-    /// In which sizes: samples of a row for transforms, elements in all for the others.
+    /// In which sizes: samples of a row for transforms, the longest side of a matrix product, elements in all for the
+    /// others.
     pub lengths: Lengths,
 }
 
@@ -132,6 +133,9 @@ fn subject(call: &Call) -> (Option<SampleType>, usize) {
         Call::Transpose(t) => (Some(t.sample), t.rows.saturating_mul(t.cols)),
         Call::Magnitude(len) => (Some(SampleType::Complex), *len),
         Call::ArgMax(len) => (Some(SampleType::Real), *len),
+        Call::Gemm(g) => (Some(g.sample), g.rows.max(g.inner).max(g.cols)),
+        Call::Convolve(c) => (Some(c.sample), c.rows.saturating_mul(c.cols)),
+        Call::Decide(d) => (Some(SampleType::Complex), d.len),
         Call::Copy(shape) => (None, shape.len),
         Call::Fill(fill) => (None, fill.len),
         Call::User(_) => (None, 0),

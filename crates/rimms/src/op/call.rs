@@ -1,6 +1,7 @@
-//! The calls: parameters, roles, shape rules, amount of work.
+//! The calls: roles, shape rules, amount of work.
 
-use super::{Element, Peak, SampleType, UserCall};
+use super::params::{Convolve, Decide, Fft, FftShift, Fill, Gemm, Scale, Transpose, Zip};
+use super::{Element, Peak, UserCall};
 use num_complex::Complex32;
 use smallvec::SmallVec;
 use std::fmt;
@@ -68,188 +69,6 @@ impl fmt::Display for Shape {
     }
 }
 
-/// Element-wise operation of two operands `a` and `b`.
-///
-/// ```
-/// # use rimms::{Complex32, Runtime, ZipOp};
-/// # let rt = Runtime::builder().cpus(1).build()?;
-/// let (mut a, mut y) = (rt.alloc::<Complex32>(8)?, rt.alloc::<Complex32>(8)?);
-/// a.overwrite()?.fill(Complex32::I)?;
-/// rt.zip(ZipOp::Mul, &a, &a, &mut y)?;
-/// assert_eq!(y.read()?[0].re, -1.0); // i·i
-/// rt.zip(ZipOp::ConjMul, &a, &a, &mut y)?;
-/// assert_eq!(y.read()?[0].re, 1.0); // i·conj(i)
-/// # Ok::<(), rimms::Error>(())
-/// ```
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-pub enum ZipOp {
-    /// `a + b`
-    Add,
-    /// `a − b`
-    Sub,
-    /// `a · b` (the complex product for complex samples)
-    Mul,
-    /// `a / b`
-    Div,
-    /// `a · conj(b)`; for real samples the same as `Mul`
-    ConjMul,
-}
-
-impl ZipOp {
-    /// All of them.
-    pub const ALL: [Self; 5] = [Self::Add, Self::Sub, Self::Mul, Self::Div, Self::ConjMul];
-}
-
-/// Fourier transforms of `rows` rows of `n` complex samples each.
-///
-/// Forward: `X[k] = Σ x[j]·exp(−2πi·jk/n)`; inverse with `+` and scaled by `1/n`, so that one undoes the other.
-///
-/// ```
-/// # use rimms::{Complex32, Runtime, arg_mut, op::{Call, Fft}};
-/// # let rt = Runtime::builder().cpus(1).build()?;
-/// # let mut x = rt.alloc::<Complex32>(8)?;
-/// # x.overwrite()?.fill(Complex32::ONE)?;
-/// let forward = Fft { n: 4, rows: 2, inverse: false, in_place: true };
-/// rt.call(&Call::Fft(forward), &mut [arg_mut(&mut x)])?;
-/// assert_eq!([x.read()?[0].re, x.read()?[4].re], [4.0, 4.0]); // of two rows of ones
-/// rt.call(&Call::Fft(Fft { inverse: true, ..forward }), &mut [arg_mut(&mut x)])?;
-/// assert_eq!(x.read()?[7].re, 1.0);
-/// # Ok::<(), rimms::Error>(())
-/// ```
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Fft {
-    /// Samples in a row.
-    pub n: usize,
-    /// Rows.
-    pub rows: usize,
-    /// The inverse transform?
-    pub inverse: bool,
-    /// One InOut operand in place of In and Out?
-    pub in_place: bool,
-}
-
-/// `out = a ∘ b`, element by element.
-///
-/// ```
-/// # use rimms::op::{Call, SampleType, Zip, ZipOp};
-/// # use rimms::{Runtime, arg, arg_mut};
-/// # let rt = Runtime::builder().cpus(1).build()?;
-/// # let (mut a, mut b, mut y) = (rt.alloc::<f32>(4)?, rt.alloc::<f32>(2)?, rt.alloc::<f32>(4)?);
-/// a.overwrite()?.copy_from_slice(&[1.0, 2.0, 3.0, 4.0])?;
-/// b.overwrite()?.copy_from_slice(&[10.0, 20.0])?; // one row for both rows of a
-/// let add = Zip { op: ZipOp::Add, sample: SampleType::Real, len: 4, row: 2 };
-/// rt.call(&Call::Zip(add), &mut [arg(&a), arg(&b), arg_mut(&mut y)])?;
-/// assert_eq!(y.read()?[..], [11.0, 22.0, 13.0, 24.0]);
-/// # Ok::<(), rimms::Error>(())
-/// ```
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Zip {
-    /// Which operation.
-    pub op: ZipOp,
-    /// Of what.
-    pub sample: SampleType,
-    /// Elements of `a` and of the result.
-    pub len: usize,
-    /// Elements of `b`: `len`, or a divisor of it (one row for all rows of `a`).
-    pub row: usize,
-}
-
-/// Each row rotated by `n/2` (rounded down) to the right: frequency 0 moves to the middle.
-///
-/// ```
-/// # use rimms::op::{Call, FftShift, SampleType};
-/// # use rimms::{Runtime, arg, arg_mut};
-/// # let rt = Runtime::builder().cpus(1).build()?;
-/// # let (mut x, mut y) = (rt.alloc::<f32>(5)?, rt.alloc::<f32>(5)?);
-/// x.overwrite()?.copy_from_slice(&[0.0, 1.0, 2.0, -2.0, -1.0])?; // in the order of an FFT
-/// let shift = FftShift { sample: SampleType::Real, n: 5, rows: 1 };
-/// rt.call(&Call::FftShift(shift), &mut [arg(&x), arg_mut(&mut y)])?;
-/// assert_eq!(y.read()?[..], [-2.0, -1.0, 0.0, 1.0, 2.0]);
-/// # Ok::<(), rimms::Error>(())
-/// ```
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct FftShift {
-    /// Of what.
-    pub sample: SampleType,
-    /// Samples in a row.
-    pub n: usize,
-    /// Rows.
-    pub rows: usize,
-}
-
-/// `out[c][r] = x[r][c]`, conjugated on request.
-///
-/// ```
-/// # use rimms::op::{Call, SampleType, Transpose};
-/// # use rimms::{Runtime, arg, arg_mut};
-/// # let rt = Runtime::builder().cpus(1).build()?;
-/// # let (mut x, mut y) = (rt.alloc::<f32>(6)?, rt.alloc::<f32>(6)?);
-/// x.overwrite()?.copy_from_slice(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0])?; // two rows of three
-/// let turn = Transpose { sample: SampleType::Real, rows: 2, cols: 3, conjugate: false };
-/// rt.call(&Call::Transpose(turn), &mut [arg(&x), arg_mut(&mut y)])?;
-/// assert_eq!(y.read()?[..], [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
-/// # Ok::<(), rimms::Error>(())
-/// ```
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Transpose {
-    /// Of what.
-    pub sample: SampleType,
-    /// Rows of the input.
-    pub rows: usize,
-    /// Columns of the input.
-    pub cols: usize,
-    /// Conjugate too (no effect on real samples)?
-    pub conjugate: bool,
-}
-
-/// `out = factor · x`.
-///
-/// ```
-/// # use rimms::op::{Call, SampleType, Scale};
-/// # use rimms::{Complex32, Runtime, arg_mut};
-/// # let rt = Runtime::builder().cpus(1).build()?;
-/// # let mut x = rt.alloc::<Complex32>(4)?;
-/// x.overwrite()?.fill(Complex32::new(3.0, 1.0))?;
-/// let turn = Scale { sample: SampleType::Complex, factor: Complex32::I, len: 4, in_place: true };
-/// rt.call(&Call::Scale(turn), &mut [arg_mut(&mut x)])?;
-/// assert_eq!(x.read()?[0], Complex32::new(-1.0, 3.0));
-/// # Ok::<(), rimms::Error>(())
-/// ```
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Scale {
-    /// Of what. For real samples the factor's imaginary part is 0.
-    pub sample: SampleType,
-    /// The factor.
-    pub factor: Complex32,
-    /// Elements.
-    pub len: usize,
-    /// One InOut operand in place of In and Out?
-    pub in_place: bool,
-}
-
-/// Every element becomes the pattern.
-///
-/// ```
-/// # use rimms::op::{Call, Element, Fill};
-/// # use rimms::{Runtime, arg_mut};
-/// # let rt = Runtime::builder().cpus(1).build()?;
-/// # let mut x = rt.alloc::<u16>(3)?;
-/// let pattern = 7_u16.to_ne_bytes().as_slice().into();
-/// let sevens = Fill { pattern, element: Element::of::<u16>(), len: 3 };
-/// rt.call(&Call::Fill(sevens), &mut [arg_mut(&mut x)])?;
-/// assert_eq!(x.read()?[..], [7, 7, 7]);
-/// # Ok::<(), rimms::Error>(())
-/// ```
-#[derive(Clone, PartialEq, Debug)]
-pub struct Fill {
-    /// The element's bytes.
-    pub pattern: SmallVec<[u8; 16]>,
-    /// Of what.
-    pub element: Element,
-    /// Elements.
-    pub len: usize,
-}
-
 /// One unit of work.
 ///
 /// ```
@@ -278,6 +97,12 @@ pub enum Call {
     Magnitude(usize),
     /// Where the largest of `len` real samples is: a [`Peak`].
     ArgMax(usize),
+    /// The matrix product.
+    Gemm(Gemm),
+    /// A mask slid over rows, or over a picture.
+    Convolve(Convolve),
+    /// The nearest symbols.
+    Decide(Decide),
     /// The same elements elsewhere.
     Copy(Shape),
     /// One value everywhere.
@@ -312,6 +137,12 @@ pub enum OpKind {
     Magnitude,
     /// [`Call::ArgMax`]
     ArgMax,
+    /// [`Call::Gemm`]
+    Gemm,
+    /// [`Call::Convolve`]
+    Convolve,
+    /// [`Call::Decide`]
+    Decide,
     /// [`Call::Copy`]
     Copy,
     /// [`Call::Fill`]
@@ -322,7 +153,7 @@ pub enum OpKind {
 
 impl OpKind {
     /// The built-in ones.
-    pub const BUILT_IN: [Self; 9] = [
+    pub const BUILT_IN: [Self; 12] = [
         Self::Fft,
         Self::Zip,
         Self::FftShift,
@@ -330,6 +161,9 @@ impl OpKind {
         Self::Scale,
         Self::Magnitude,
         Self::ArgMax,
+        Self::Gemm,
+        Self::Convolve,
+        Self::Decide,
         Self::Copy,
         Self::Fill,
     ];
@@ -345,8 +179,11 @@ impl OpKind {
             Self::Scale => 4,
             Self::Magnitude => 5,
             Self::ArgMax => 6,
-            Self::Copy => 7,
-            Self::Fill => 8,
+            Self::Gemm => 7,
+            Self::Convolve => 8,
+            Self::Decide => 9,
+            Self::Copy => 10,
+            Self::Fill => 11,
             Self::User(id) => Self::BUILT_IN.len() + id as usize,
         }
     }
@@ -361,6 +198,9 @@ impl OpKind {
             Self::Scale => "scale",
             Self::Magnitude => "magnitude",
             Self::ArgMax => "arg-max",
+            Self::Gemm => "gemm",
+            Self::Convolve => "convolve",
+            Self::Decide => "decide",
             Self::Copy => "copy",
             Self::Fill => "fill",
             Self::User(_) => "user-defined",
@@ -383,6 +223,9 @@ impl Call {
             Self::Scale(_) => OpKind::Scale,
             Self::Magnitude(_) => OpKind::Magnitude,
             Self::ArgMax(_) => OpKind::ArgMax,
+            Self::Gemm(_) => OpKind::Gemm,
+            Self::Convolve(_) => OpKind::Convolve,
+            Self::Decide(_) => OpKind::Decide,
             Self::Copy(_) => OpKind::Copy,
             Self::Fill(_) => OpKind::Fill,
             Self::User(u) => OpKind::User(u.op().id()),
@@ -403,15 +246,15 @@ impl Call {
     pub fn roles(&self) -> &[Role] {
         match self {
             Self::Fft(Fft { in_place: true, .. }) | Self::Scale(Scale { in_place: true, .. }) => IN_PLACE,
-            Self::Zip(_) => &[Role::In, Role::In, Role::Out],
+            Self::Zip(_) | Self::Gemm(_) | Self::Convolve(_) => &[Role::In, Role::In, Role::Out],
             Self::Fill(_) => &[Role::Out],
             Self::User(u) => u.op().roles(),
             _ => IN_OUT,
         }
     }
 
-    /// How many elements the call works through: what its cost is a function of. For a user-defined op that is
-    /// the length of its longest operand.
+    /// How many elements the call works through: what its cost is a function of. For a matrix product and a
+    /// convolution that is the number of products, for a user-defined op the length of its longest operand.
     #[inline]
     pub fn work(&self, operands: &[Shape]) -> usize {
         self.work_of(operands.iter().map(|s| s.len))
@@ -436,6 +279,12 @@ impl Call {
             Self::Transpose(t) => t.rows.saturating_mul(t.cols),
             Self::Scale(s) => s.len,
             Self::Magnitude(len) | Self::ArgMax(len) => *len,
+            Self::Gemm(g) => g.rows.saturating_mul(g.inner).saturating_mul(g.cols),
+            Self::Convolve(c) => {
+                let mask = c.mask_rows.saturating_mul(c.mask_cols);
+                c.rows.saturating_mul(c.cols).saturating_mul(mask)
+            }
+            Self::Decide(d) => d.len,
             Self::Copy(s) => s.len,
             Self::Fill(f) => f.len,
             Self::User(_) => 0,
@@ -465,8 +314,8 @@ impl Call {
             return user.op().check(found);
         }
         let ok = self.wanted(found.len()).iter().zip(found).all(|(want, found)| want == found);
-        // The first operand has the call's size, or 0 where that is more than an address can count.
-        let nonzero = found.first().is_some_and(|first| first.len != 0);
+        // No operand of a built-in call is empty; a length beyond what an address can count is wanted as 0.
+        let nonzero = found.iter().all(|operand| operand.len != 0);
         if ok && nonzero && self.divides() { Ok(()) } else { Err(self.complain(found)) }
     }
 
@@ -495,6 +344,18 @@ impl Call {
             Self::Scale(s) => same(Shape::new(s.len, s.sample.element())),
             Self::Magnitude(len) => SmallVec::from_iter([Shape::new(*len, complex), Shape::new(*len, real)]),
             Self::ArgMax(len) => SmallVec::from_iter([Shape::new(*len, real), Shape::new(1, Element::of::<Peak>())]),
+            Self::Gemm(g) => {
+                let matrix = |rows: usize, cols| Shape::new(rows.checked_mul(cols).unwrap_or(0), g.sample.element());
+                [matrix(g.rows, g.inner), matrix(g.inner, g.cols), matrix(g.rows, g.cols)].into()
+            }
+            Self::Convolve(c) => {
+                let plane = |rows: usize, cols| Shape::new(rows.checked_mul(cols).unwrap_or(0), c.sample.element());
+                let picture = plane(c.rows, c.cols);
+                [picture, plane(c.mask_rows, c.mask_cols), picture].into()
+            }
+            Self::Decide(d) => {
+                SmallVec::from_iter([Shape::new(d.len, complex), Shape::new(d.len, d.constellation.decision())])
+            }
             Self::Copy(shape) => same(*shape),
             Self::Fill(f) => same(Shape::new(f.len, f.element)),
             Self::User(_) => SmallVec::new(),
@@ -518,12 +379,16 @@ impl Call {
                 format!(" ({rows} rows of {n})")
             }
             Self::Transpose(t) => format!(" ({} rows of {})", t.rows, t.cols),
+            Self::Gemm(g) => format!(" ({} x {} times {} x {})", g.rows, g.inner, g.inner, g.cols),
+            Self::Convolve(c) => {
+                format!(" ({} rows of {}, a mask of {} x {})", c.rows, c.cols, c.mask_rows, c.mask_cols)
+            }
             _ => String::new(),
         };
         if self.size() == 0 {
             return format!("there is nothing to do{rows}: operands are {}", list(found)).into();
         }
-        if self.size() == usize::MAX && self.wanted(1).first().is_some_and(|first| first.len == 0) {
+        if self.wanted(found.len()).iter().any(|wanted| wanted.len == 0) {
             return format!("more elements than an address can count are wanted{rows}, found {}", list(found)).into();
         }
         format!("operands of {} are wanted{rows}, found {}", list(&self.wanted(found.len())), list(found)).into()
@@ -539,6 +404,10 @@ impl fmt::Display for Call {
             }
             Self::Zip(z) => write!(f, "{name} ({:?}, {:?}) of {}", z.op, z.sample, z.len),
             Self::Transpose(t) => write!(f, "{name} of {} x {}", t.rows, t.cols),
+            Self::Gemm(g) => write!(f, "{name} of {} x {} and {} x {}", g.rows, g.inner, g.inner, g.cols),
+            Self::Convolve(c) => {
+                write!(f, "{name} of {} x {} with {} x {}", c.rows, c.cols, c.mask_rows, c.mask_cols)
+            }
             Self::User(_) => f.write_str(name),
             _ => write!(f, "{name} of {}", self.size()),
         }

@@ -16,14 +16,16 @@ mod args;
 mod call;
 mod element;
 mod items;
+mod params;
 pub mod reference;
 #[cfg(test)]
 mod tests;
 mod user;
 
 pub use args::{KernelArgs, KernelError};
-pub use call::{Call, Fft, FftShift, Fill, OpKind, Role, Scale, Shape, Transpose, Zip, ZipOp};
+pub use call::{Call, OpKind, Role, Shape};
 pub use element::{Element, Peak, Sample, SampleType};
 pub(crate) use items::{ItemCall, ItemKernel, Part};
 pub use items::{Checks, Watch, WorkItem};
+pub use params::{Constellation, Convolve, Decide, Fft, FftShift, Fill, Gemm, Scale, Transpose, Zip, ZipOp};
 pub use user::{Target, UserCall, UserOp, UserOpBuilder};

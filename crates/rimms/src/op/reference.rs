@@ -9,17 +9,19 @@
 //!
 //! | op | bound |
 //! |---|---|
-//! | copy, fill, fftshift, transpose, arg-max | exact, bit by bit |
+//! | copy, fill, fftshift, transpose, arg-max, decide | exact, bit by bit |
 //! | zip (add, sub, mul, conj-mul), scale | 3·10⁻⁷ of each element's magnitude |
 //! | zip (div), magnitude | 10⁻⁶ of each element's magnitude |
+//! | gemm, convolve | 2·10⁻⁷ · (2 + K) of each element's Σ of K magnitudes of products |
 //! | fft, ifft | 10⁻⁷ · (2 + log₂ n) of each row's 2-norm, 10⁻⁵ at most |
 //!
 //! Half a unit in the last place of an `f32` is 6·10⁻⁸: one operation is off by at most that much, a
 //! complex product by √5 of it (Brent, Percival, Zimmermann, *Error bounds on complex floating-point
 //! multiplication*, 2007); a transform's error grows with its log₂ n steps (Higham, *Accuracy and Stability
-//! of Numerical Algorithms*, §24).
+//! of Numerical Algorithms*, §24). A sum of K products in whatever order is off by K units at most, of the sum of the
+//! magnitudes and not of its own, which may be small (the same, §3.1); a complex product is two for each part.
 
-use super::{Call, Element, Peak, SampleType, Zip, ZipOp};
+use super::{Call, Constellation, Element, Peak, SampleType, Zip, ZipOp};
 use num_complex::{Complex32, Complex64};
 use std::f64::consts::TAU;
 
@@ -30,6 +32,10 @@ pub enum Values {
     Complex(Vec<Complex64>),
     /// Real samples.
     Real(Vec<f64>),
+    /// Sums of products, real ones with imaginary part 0, each with the sum of the products' magnitudes.
+    Sums(SampleType, Vec<(Complex64, f64)>),
+    /// Decisions on symbols.
+    Symbols(Vec<i32>),
     /// The answer of arg-max.
     Peak(Peak),
     /// Bytes that are moved, not computed.
@@ -43,6 +49,8 @@ pub enum Bound {
     Exact,
     /// Each element by this fraction of its magnitude.
     Element(f64),
+    /// Each element, a sum, by this fraction of the sum of its terms' magnitudes.
+    Sum(f64),
     /// Each row of `n` by this fraction of its 2-norm.
     Row {
         /// Samples in a row.
@@ -59,9 +67,12 @@ impl Bound {
             Call::Fft(f) => Self::Row { n: f.n, fraction: (1e-7 * (2.0 + (f.n as f64).max(1.0).log2())).min(1e-5) },
             Call::Zip(Zip { op: ZipOp::Div, .. }) | Call::Magnitude(_) => Self::Element(1e-6),
             Call::Zip(_) | Call::Scale(_) => Self::Element(3e-7),
+            Call::Gemm(g) => Self::Sum(2e-7 * (2.0 + g.inner as f64)),
+            Call::Convolve(c) => Self::Sum(2e-7 * (2.0 + c.mask_rows as f64 * c.mask_cols as f64)),
             Call::FftShift(_)
             | Call::Transpose(_)
             | Call::ArgMax(_)
+            | Call::Decide(_)
             | Call::Copy(_)
             | Call::Fill(_)
             | Call::User(_) => Self::Exact,
@@ -101,6 +112,10 @@ pub fn expected(call: &Call, inputs: &[&[u8]]) -> Result<Values, Box<str>> {
     let product = |a: usize, b: usize| a.checked_mul(b).ok_or("more elements than an address can count");
     let complex = |i, len| input(i, len, SampleType::Complex.element()).map(complex);
     let real = |i, len| input(i, len, SampleType::Real.element()).map(real);
+    let samples = |i, sample: SampleType, len| match sample {
+        SampleType::Real => Ok(real(i, len)?.into_iter().map(Complex64::from).collect()),
+        SampleType::Complex => complex(i, len),
+    };
     Ok(match call {
         Call::Fft(f) => {
             let x = complex(0, product(f.n, f.rows)?)?;
@@ -152,6 +167,41 @@ pub fn expected(call: &Call, inputs: &[&[u8]]) -> Result<Values, Box<str>> {
         },
         Call::Magnitude(len) => Values::Real(complex(0, *len)?.iter().map(|x| x.norm_sqr().sqrt()).collect()),
         Call::ArgMax(len) => Values::Peak(arg_max(&real(0, *len)?)),
+        Call::Gemm(g) => {
+            let (a, b) =
+                (samples(0, g.sample, product(g.rows, g.inner)?)?, samples(1, g.sample, product(g.inner, g.cols)?)?);
+            let element = |i: usize| {
+                let (row, col) = (i / g.cols, i % g.cols);
+                sum((0..g.inner).map(|k| a[row * g.inner + k] * b[k * g.cols + col]))
+            };
+            Values::Sums(g.sample, (0..product(g.rows, g.cols)?).map(element).collect())
+        }
+        Call::Convolve(c) => {
+            let len = product(c.rows, c.cols)?;
+            let (x, mask) = (samples(0, c.sample, len)?, samples(1, c.sample, product(c.mask_rows, c.mask_cols)?)?);
+            let inside = |at: usize, offset: usize, half: usize, end: usize| {
+                (at + offset).checked_sub(half).filter(|at| *at < end)
+            };
+            let element = |at: usize| {
+                sum(mask.iter().enumerate().filter_map(|(m, factor)| {
+                    let row = inside(at / c.cols, m / c.mask_cols, c.mask_rows / 2, c.rows)?;
+                    let col = inside(at % c.cols, m % c.mask_cols, c.mask_cols / 2, c.cols)?;
+                    Some(factor * x[row * c.cols + col])
+                }))
+            };
+            Values::Sums(c.sample, (0..len).map(element).collect())
+        }
+        Call::Decide(d) => {
+            let x = complex(0, d.len)?;
+            match d.constellation {
+                Constellation::Bpsk => Values::Real(x.iter().map(|x| if x.re > 0.0 { 1.0 } else { -1.0 }).collect()),
+                Constellation::Qam16 => {
+                    let limit = f64::from(Constellation::QAM16_LIMIT);
+                    let level = |x: f64| [-limit, 0.0, limit].iter().filter(|limit| x > **limit).count() as i32;
+                    Values::Symbols(x.iter().map(|x| 4 * level(x.re) + level(x.im)).collect())
+                }
+            }
+        }
         Call::Copy(shape) => Values::Bytes(input(0, shape.len, shape.element)?.to_vec()),
         Call::Fill(f) => {
             Values::Bytes(f.pattern.iter().copied().cycle().take(product(f.len, f.element.size())?).collect())
@@ -191,6 +241,11 @@ fn arg_max(x: &[f64]) -> Peak {
     peak
 }
 
+/// The sum, and that of the magnitudes.
+fn sum(products: impl Iterator<Item = Complex64>) -> (Complex64, f64) {
+    products.fold((Complex64::ZERO, 0.0), |(sum, magnitudes), x| (sum + x, magnitudes + x.norm()))
+}
+
 /// Element `i` of the result is element `from(i)` of `x`.
 fn permuted(x: &[u8], size: usize, from: impl Fn(usize) -> usize) -> Vec<u8> {
     (0..x.len() / size).map(|i| &x[from(i) * size..][..size]).collect::<Vec<_>>().concat()
@@ -202,6 +257,10 @@ fn wide(x: Complex32) -> Complex64 {
 
 fn real(bytes: &[u8]) -> Vec<f64> {
     bytes.as_chunks().0.iter().map(|b| f32::from_ne_bytes(*b).into()).collect()
+}
+
+fn real_as_complex(bytes: &[u8]) -> Vec<Complex64> {
+    real(bytes).into_iter().map(Into::into).collect()
 }
 
 fn complex(bytes: &[u8]) -> Vec<Complex64> {
@@ -236,11 +295,26 @@ impl Values {
                 if same { Ok(0.0) } else { Err(format!("{found:?} was found, {want:?} is wanted").into()) }
             }
             Self::Real(want) => {
-                let (found, want): (Vec<Complex64>, Vec<Complex64>) =
-                    (real(found).into_iter().map(Into::into).collect(), want.iter().map(Into::into).collect());
-                within(bound, &found, &want)
+                let want: Vec<Complex64> = want.iter().map(Into::into).collect();
+                within(bound, &real_as_complex(found), &want, |i| want[i].norm())
             }
-            Self::Complex(want) => within(bound, &complex(found), want),
+            Self::Complex(want) => within(bound, &complex(found), want, |i| want[i].norm()),
+            Self::Sums(sample, sums) => {
+                let found = match sample {
+                    SampleType::Real => real_as_complex(found),
+                    SampleType::Complex => complex(found),
+                };
+                let want: Vec<Complex64> = sums.iter().map(|(sum, _)| *sum).collect();
+                within(bound, &found, &want, |i| sums[i].1)
+            }
+            Self::Symbols(want) => {
+                let found: Vec<i32> = found.as_chunks().0.iter().map(|b| i32::from_ne_bytes(*b)).collect();
+                same_length(found.len(), want.len(), "symbols")?;
+                let differs = found.iter().zip(want).enumerate().find(|(_, (found, want))| found != want);
+                differs.map_or(Ok(0.0), |(i, (found, want))| {
+                    Err(format!("element {i} is symbol {found}, {want} is wanted").into())
+                })
+            }
         }
     }
 }
@@ -249,11 +323,12 @@ fn same_length(found: usize, wanted: usize, what: &str) -> Result<(), Box<str>> 
     if found == wanted { Ok(()) } else { Err(format!("{found} {what} were found, {wanted} are wanted").into()) }
 }
 
-fn within(bound: Bound, found: &[Complex64], want: &[Complex64]) -> Result<f64, Box<str>> {
+/// Each row of elements within the bound, which is a fraction of the elements' sizes.
+fn within(bound: Bound, found: &[Complex64], want: &[Complex64], size: impl Fn(usize) -> f64) -> Result<f64, Box<str>> {
     same_length(found.len(), want.len(), "elements")?;
     let (n, fraction) = match bound {
         Bound::Exact => (1, 0.0),
-        Bound::Element(fraction) => (1, fraction),
+        Bound::Element(fraction) | Bound::Sum(fraction) => (1, fraction),
         Bound::Row { n, fraction } => (n.max(1), fraction),
     };
     let norm = |x: &mut dyn Iterator<Item = f64>| x.map(|x| x * x).sum::<f64>().sqrt();
@@ -261,7 +336,7 @@ fn within(bound: Bound, found: &[Complex64], want: &[Complex64]) -> Result<f64, 
     for (row, (found, want)) in found.chunks(n).zip(want.chunks(n)).enumerate() {
         let off = norm(&mut found.iter().zip(want).map(|(found, want)| error(*found, *want)));
         // Below the smallest normal number an f32 has no relative precision, and a device may have only 0.
-        let allowed = fraction * norm(&mut want.iter().map(|x| x.norm())) + f64::from(f32::MIN_POSITIVE);
+        let allowed = fraction * norm(&mut (row * n..row * n + want.len()).map(&size)) + f64::from(f32::MIN_POSITIVE);
         if off == 0.0 {
             continue;
         }

@@ -1,7 +1,9 @@
+mod sums;
+
 use super::reference::{Bound, Values, dft, expected};
 use super::{
-    Call, Element, Fft, FftShift, Fill, KernelArgs, OpKind, Peak, Role, Sample, SampleType, Scale, Shape, Target,
-    Transpose, UserOp, Zip, ZipOp,
+    Call, Constellation, Convolve, Decide, Element, Fft, FftShift, Fill, Gemm, KernelArgs, OpKind, Peak, Role, Sample,
+    SampleType, Scale, Shape, Target, Transpose, UserOp, Zip, ZipOp,
 };
 use crate::Error;
 use bytemuck::{cast_slice, cast_slice_mut};
@@ -28,6 +30,18 @@ fn scale(len: usize, in_place: bool) -> Call {
 
 fn shift(n: usize, rows: usize) -> Call {
     Call::FftShift(FftShift { sample: SampleType::Complex, n, rows })
+}
+
+fn gemm(rows: usize, inner: usize, cols: usize) -> Call {
+    Call::Gemm(Gemm { sample: SampleType::Complex, rows, inner, cols })
+}
+
+fn convolve(rows: usize, cols: usize, mask_rows: usize, mask_cols: usize) -> Call {
+    Call::Convolve(Convolve { sample: SampleType::Real, rows, cols, mask_rows, mask_cols })
+}
+
+fn decide(constellation: Constellation, len: usize) -> Call {
+    Call::Decide(Decide { constellation, len })
 }
 
 fn fill(len: usize) -> Call {
@@ -65,6 +79,10 @@ fn fitting() -> Vec<(Call, Vec<Shape>)> {
         (scale(7, true), vec![r(7)]),
         (Call::Magnitude(9), vec![c(9), r(9)]),
         (Call::ArgMax(9), vec![r(9), peak(1)]),
+        (gemm(3, 2, 5), vec![c(6), c(10), c(15)]),
+        (convolve(3, 4, 2, 5), vec![r(12), r(10), r(12)]),
+        (decide(Constellation::Bpsk, 9), vec![c(9), r(9)]),
+        (decide(Constellation::Qam16, 9), vec![c(9), Shape::new(9, Element::of::<i32>())]),
         (Call::Copy(u(11)), vec![u(11), u(11)]),
         (fill(6), vec![u(6)]),
     ]
@@ -77,7 +95,12 @@ fn what_fits_is_accepted() {
         assert_eq!(call.check(&shapes), Ok(()), "{call}");
         assert_eq!(call.roles().len(), shapes.len(), "{call}");
         assert_eq!(call.roles().iter().filter(|role| role.writes()).count(), 1, "{call}");
-        assert_eq!(call.work(&shapes), shapes[0].len, "{call}");
+        let work = match call.kind() {
+            OpKind::Gemm => 3 * 2 * 5,
+            OpKind::Convolve => 12 * 10,
+            _ => shapes[0].len,
+        };
+        assert_eq!(call.work(&shapes), work, "{call}");
         kinds.push(call.kind());
     }
     kinds.dedup();
@@ -128,6 +151,12 @@ fn nothing_to_do_is_refused() {
         (scale(0, true), vec![r(0)]),
         (Call::Magnitude(0), vec![c(0), r(0)]),
         (Call::ArgMax(0), vec![r(0), peak(1)]),
+        (gemm(0, 2, 5), vec![c(0), c(10), c(0)]),
+        (gemm(3, 0, 5), vec![c(0), c(0), c(15)]),
+        (gemm(3, 2, 0), vec![c(6), c(0), c(0)]),
+        (convolve(0, 4, 1, 3), vec![r(0), r(3), r(0)]),
+        (convolve(2, 4, 3, 0), vec![r(8), r(0), r(8)]),
+        (decide(Constellation::Qam16, 0), vec![c(0), Shape::new(0, Element::of::<i32>())]),
         (Call::Copy(u(0)), vec![u(0), u(0)]),
         (fill(0), vec![u(0)]),
     ] {
@@ -158,6 +187,10 @@ fn products_beyond_an_address_fit_nothing() {
             }
             let why = transpose(n, rows).check(&[r(len), r(len)]).unwrap_err();
             assert!(why.contains(&format!("{n} rows of {rows}")), "{why}");
+            let why = gemm(n, rows, 1).check(&[c(len), c(rows), c(n)]).unwrap_err();
+            assert!(why.contains("more elements than an address can count"), "{why}");
+            let why = convolve(1, 8, n, rows).check(&[r(8), r(len), r(8)]).unwrap_err();
+            assert!(why.contains("more elements than an address can count"), "{why}");
         }
     }
     // A length that no memory can have is refused by its count like any other.
@@ -197,6 +230,9 @@ fn calls_say_what_they_are() {
         (shift(5, 2), "fftshift of 2 rows of 5"),
         (transpose(3, 4), "transpose of 3 x 4"),
         (Call::ArgMax(9), "arg-max of 9"),
+        (gemm(3, 2, 5), "gemm of 3 x 2 and 2 x 5"),
+        (convolve(3, 4, 1, 5), "convolve of 3 x 4 with 1 x 5"),
+        (decide(Constellation::Bpsk, 9), "decide of 9"),
     ] {
         assert_eq!(call.to_string(), text);
     }

@@ -7,7 +7,10 @@
 use super::{Event, Runtime, arg, arg_mut};
 use crate::data::View;
 use crate::error::Result;
-use crate::op::{Call, Element, Fft, FftShift, Fill, Peak, Sample, Scale, Shape, Transpose, Zip, ZipOp};
+use crate::op::{
+    Call, Constellation, Convolve, Decide, Element, Fft, FftShift, Fill, Gemm, Peak, Sample, Scale, Shape, Transpose,
+    Zip, ZipOp,
+};
 use bytemuck::Pod;
 use num_complex::Complex32;
 
@@ -68,6 +71,96 @@ impl Runtime {
     pub fn zip<S: Sample>(&self, op: ZipOp, a: &View<S>, b: &View<S>, y: &mut View<S>) -> Result<Event> {
         let call = Call::Zip(Zip { op, sample: S::TYPE, len: a.len(), row: b.len() });
         self.call(&call, &mut [arg(a), arg(b), arg_mut(y)])
+    }
+
+    /// `y = a + b`, for matrices of `rows` × `cols`.
+    pub fn matrix_add<S: Sample>(
+        &self,
+        rows: usize,
+        cols: usize,
+        a: &View<S>,
+        b: &View<S>,
+        y: &mut View<S>,
+    ) -> Result<Event> {
+        self.zip_matrices(ZipOp::Add, rows, cols, a, b, y)
+    }
+
+    /// `y = a − b`, for matrices of `rows` × `cols`.
+    pub fn matrix_sub<S: Sample>(
+        &self,
+        rows: usize,
+        cols: usize,
+        a: &View<S>,
+        b: &View<S>,
+        y: &mut View<S>,
+    ) -> Result<Event> {
+        self.zip_matrices(ZipOp::Sub, rows, cols, a, b, y)
+    }
+
+    /// Element by element, and no row for all: both have the size that is said.
+    fn zip_matrices<S: Sample>(
+        &self,
+        op: ZipOp,
+        rows: usize,
+        cols: usize,
+        a: &View<S>,
+        b: &View<S>,
+        y: &mut View<S>,
+    ) -> Result<Event> {
+        // More than an address can count is as long as nothing is.
+        let len = rows.saturating_mul(cols);
+        self.call(&Call::Zip(Zip { op, sample: S::TYPE, len, row: len }), &mut [arg(a), arg(b), arg_mut(y)])
+    }
+
+    /// The matrix product `c = a · b`, for `a` of `rows` × `inner` and `b` of `inner` × `cols`, row after row.
+    pub fn gemm<S: Sample>(
+        &self,
+        rows: usize,
+        inner: usize,
+        cols: usize,
+        a: &View<S>,
+        b: &View<S>,
+        c: &mut View<S>,
+    ) -> Result<Event> {
+        let call = Call::Gemm(Gemm { sample: S::TYPE, rows, inner, cols });
+        self.call(&call, &mut [arg(a), arg(b), arg_mut(c)])
+    }
+
+    /// `y[i] = Σ mask[j]·x[i + j − J/2]` for a mask of `J`, zeros beyond the ends; the mask is not turned round.
+    pub fn convolve<S: Sample>(&self, x: &View<S>, mask: &View<S>, y: &mut View<S>) -> Result<Event> {
+        self.convolve_rows(x.len(), x, mask, y)
+    }
+
+    /// [`convolve`](Self::convolve) of each row of `n` samples with the same mask.
+    pub fn convolve_rows<S: Sample>(&self, n: usize, x: &View<S>, mask: &View<S>, y: &mut View<S>) -> Result<Event> {
+        self.convolve_2d([rows(x.len(), n), n], x, [1, mask.len()], mask, y)
+    }
+
+    /// `y[r][c] = Σ mask[i][j]·x[r + i − I/2][c + j − J/2]` for a picture of `size` and a mask of `I` × `J` (rows ×
+    /// columns), zeros beyond the edges; the mask is not turned round.
+    pub fn convolve_2d<S: Sample>(
+        &self,
+        size: [usize; 2],
+        x: &View<S>,
+        mask_size: [usize; 2],
+        mask: &View<S>,
+        y: &mut View<S>,
+    ) -> Result<Event> {
+        let ([rows, cols], [mask_rows, mask_cols]) = (size, mask_size);
+        let call = Call::Convolve(Convolve { sample: S::TYPE, rows, cols, mask_rows, mask_cols });
+        self.call(&call, &mut [arg(x), arg(mask), arg_mut(y)])
+    }
+
+    /// Decisions on BPSK symbols: +1 where the real part is above 0, else −1.
+    pub fn bpsk(&self, x: &View<Complex32>, y: &mut View<f32>) -> Result<Event> {
+        let call = Call::Decide(Decide { constellation: Constellation::Bpsk, len: x.len() });
+        self.call(&call, &mut [arg(x), arg_mut(y)])
+    }
+
+    /// Decisions on QAM16 symbols: the number of the nearest one, as [`Constellation::Qam16`] counts them.
+    pub fn qam16(&self, x: &View<Complex32>, y: &mut View<i32>) -> Result<Event> {
+        let call = Call::Decide(Decide { constellation: Constellation::Qam16, len: x.len() });
+        self.call(&call, &mut [arg(x), arg_mut(y)])
     }
 
     /// Each row of `n` samples rotated by `n/2`: frequency 0 moves to the middle.

@@ -1,7 +1,10 @@
 //! The calls of the suite, and inputs for them.
 
 use crate::device::Span;
-use crate::op::{Call, Element, Fft, FftShift, Fill, Peak, Role, SampleType, Scale, Shape, Transpose, Zip, ZipOp};
+use crate::op::{
+    Call, Constellation, Convolve, Decide, Element, Fft, FftShift, Fill, Gemm, Peak, Role, SampleType, Scale, Shape,
+    Transpose, Zip, ZipOp,
+};
 use bytemuck::bytes_of;
 use num_complex::Complex32;
 
@@ -30,6 +33,8 @@ enum Content {
     AllNan,
     /// −∞ and NaN only.
     Lowest,
+    /// Symbols, places half-way between them, and NaN.
+    Limits,
 }
 
 /// One call, and what it is launched on.
@@ -77,6 +82,13 @@ impl Content {
             Self::AllNan => f32::NAN,
             Self::Lowest if i == 0 || random.next().is_multiple_of(2) => f32::NAN,
             Self::Lowest => f32::NEG_INFINITY,
+            Self::Limits => {
+                let limit = Constellation::QAM16_LIMIT;
+                let just = |x: f32, steps: i32| f32::from_bits(x.to_bits().wrapping_add_signed(steps));
+                let places =
+                    [0.0, -0.0, limit, -limit, limit / 2.0, -1.5 * limit, just(limit, 1), just(-limit, -1), f32::NAN];
+                places.get((random.next() % 12) as usize).copied().unwrap_or_else(|| random.sample())
+            }
         }
     }
 }
@@ -87,6 +99,14 @@ pub(super) fn of(n: usize, rows: usize) -> Vec<Case> {
     let plane = |element| Plane { rows, cols: n, element };
     let (real, complex) = (plane(SampleType::Real.element()), plane(SampleType::Complex.element()));
     let mut cases = transposes(n, rows);
+    cases.extend(SAMPLES.into_iter().flat_map(|sample| sums(n, rows, sample)));
+    for constellation in Constellation::ALL {
+        let planes = [complex, plane(constellation.decision())];
+        for content in [Content::Samples, Content::Limits] {
+            let call = Call::Decide(Decide { constellation, len });
+            cases.push(Case::new(call, planes).with(content));
+        }
+    }
     for inverse in [false, true] {
         for in_place in [false, true] {
             let call = Call::Fft(Fft { n, rows, inverse, in_place });
@@ -130,6 +150,22 @@ pub(super) fn of(n: usize, rows: usize) -> Vec<Case> {
     for (plane, pattern) in patterns {
         let fill = Fill { pattern: pattern.into(), element: plane.element, len };
         cases.push(Case::new(Call::Fill(fill), [plane]));
+    }
+    cases
+}
+
+/// Matrix products with long sums, with long rows and with neither, and masks of one row, of one column, of even and
+/// odd sides, and larger than the picture.
+fn sums(n: usize, rows: usize, sample: SampleType) -> Vec<Case> {
+    let plane = |rows, cols| Plane { rows, cols, element: sample.element() };
+    let mut cases = Vec::new();
+    for (rows, inner, cols) in [(rows, n, 3), (2, rows, n), (5, rows, 2)] {
+        let call = Call::Gemm(Gemm { sample, rows, inner, cols });
+        cases.push(Case::new(call, [plane(rows, inner), plane(inner, cols), plane(rows, cols)]));
+    }
+    for (mask_rows, mask_cols) in [(1, 5), (4, 1), (3, 3), (9, 2)] {
+        let call = Call::Convolve(Convolve { sample, rows, cols: n, mask_rows, mask_cols });
+        cases.push(Case::new(call, [plane(rows, n), plane(mask_rows, mask_cols), plane(rows, n)]));
     }
     cases
 }

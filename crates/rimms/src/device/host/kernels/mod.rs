@@ -3,7 +3,8 @@
 //!
 //! One file a family: [`fft`] (transforms), [`zip`] (two operands), [`map`]
 //! (one operand, element by element), [`rows`] (moves inside and between rows),
-//! [`reduce`] (many to one), [`bytes`] (copy, fill).
+//! [`reduce`] (many to one), [`gemm`] (matrix products), [`convolve`] (masks slid
+//! over pictures), [`decide`] (symbols), [`bytes`] (copy, fill).
 //!
 //! Invariant: a kernel sees operands of exactly the lengths its call wants.
 //! [`run`] gets them through [`input`] and [`output`], which refuse others, so
@@ -12,7 +13,10 @@
 //! loops: each loop is one the compiler turns into vector instructions.
 
 mod bytes;
+mod convolve;
+mod decide;
 mod fft;
+mod gemm;
 mod map;
 mod reduce;
 mod rows;
@@ -20,9 +24,10 @@ mod rows;
 mod tests;
 mod zip;
 
-use crate::op::{Call, Fft, KernelArgs, KernelError, Peak, SampleType, Scale, Target};
+use crate::op::{Call, Constellation, Convolve, Fft, Gemm, KernelArgs, KernelError, Peak, SampleType, Scale, Target};
 use bytemuck::Pod;
 use num_complex::Complex32;
+use std::ops::{Add, Mul};
 
 /// Runs `call` on `args`; a user-defined op by its kernel for `target`.
 ///
@@ -78,6 +83,18 @@ pub(crate) fn run<'a>(call: &'a Call, target: Target, args: &mut KernelArgs<'a>)
             let [peak] = output::<Peak>(args, 1, Some(1))? else { return Err("arg-max wants one Peak".into()) };
             *peak = reduce::arg_max(input(args, 0, Some(*len))?);
         }
+        Call::Gemm(g) => match g.sample {
+            SampleType::Real => run_gemm::<f32>(g, args)?,
+            SampleType::Complex => run_gemm::<Complex32>(g, args)?,
+        },
+        Call::Convolve(c) => match c.sample {
+            SampleType::Real => run_convolve::<f32>(c, args)?,
+            SampleType::Complex => run_convolve::<Complex32>(c, args)?,
+        },
+        Call::Decide(d) => match d.constellation {
+            Constellation::Bpsk => decide::bpsk(input(args, 0, Some(d.len))?, output(args, 1, Some(d.len))?),
+            Constellation::Qam16 => decide::qam16(input(args, 0, Some(d.len))?, output(args, 1, Some(d.len))?),
+        },
         Call::Copy(shape) => {
             let len = shape.len.checked_mul(shape.element.size());
             bytes::copy(input(args, 0, len)?, output(args, 1, len)?);
@@ -101,16 +118,32 @@ fn run_fft(f: &Fft, args: &mut KernelArgs<'_>) -> Result<(), KernelError> {
     Ok(())
 }
 
-fn run_scale<T: Pod + std::ops::Mul<Output = T>>(
-    s: &Scale,
-    factor: T,
-    args: &mut KernelArgs<'_>,
-) -> Result<(), KernelError> {
+fn run_scale<T: Pod + Mul<Output = T>>(s: &Scale, factor: T, args: &mut KernelArgs<'_>) -> Result<(), KernelError> {
     if s.in_place {
         map::scale_in_place(output(args, 0, Some(s.len))?, factor);
     } else {
         map::scale(input(args, 0, Some(s.len))?, output(args, 1, Some(s.len))?, factor);
     }
+    Ok(())
+}
+
+fn run_gemm<T: Pod + Add<Output = T> + Mul<Output = T>>(
+    g: &Gemm,
+    args: &mut KernelArgs<'_>,
+) -> Result<(), KernelError> {
+    let a = input::<T>(args, 0, g.rows.checked_mul(g.inner))?;
+    let b = input(args, 1, g.inner.checked_mul(g.cols))?;
+    gemm::multiply(a, b, output(args, 2, g.rows.checked_mul(g.cols))?, g.inner, g.cols);
+    Ok(())
+}
+
+fn run_convolve<T: Pod + Add<Output = T> + Mul<Output = T>>(
+    c: &Convolve,
+    args: &mut KernelArgs<'_>,
+) -> Result<(), KernelError> {
+    let len = c.rows.checked_mul(c.cols);
+    let (x, mask) = (input::<T>(args, 0, len)?, input(args, 1, c.mask_rows.checked_mul(c.mask_cols))?);
+    convolve::slide(x, mask, output(args, 2, len)?, c.cols, c.mask_cols);
     Ok(())
 }
 

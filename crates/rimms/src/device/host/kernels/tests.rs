@@ -1,3 +1,5 @@
+mod products;
+
 use super::{fft, run};
 use crate::op::{
     Call, Element, Fft, FftShift, Fill, KernelArgs, KernelError, Peak, Role, SampleType, Scale, Shape, Target,
