@@ -70,9 +70,35 @@ pub(crate) enum App {
     /// An FFT and its inverse
     #[value(name = "2fft")]
     TwoFft,
+    /// Two FFTs, their product, and an inverse FFT: a convolution
+    #[value(name = "2fzf")]
+    TwoFzf,
+    /// Two products, and the product of these
+    #[value(name = "3zip")]
+    ThreeZip,
+    /// How late a known signal is in what was received
+    #[value(name = "radar-correlator")]
+    RadarCorrelator,
     /// Range and speed from a train of pulses
     #[value(name = "pulse-doppler")]
     PulseDoppler,
+    /// The image of a synthetic-aperture radar
+    #[value(name = "sar")]
+    Sar,
+}
+
+impl App {
+    /// Its name on the command line and in reports.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::TwoFft => "2fft",
+            Self::TwoFzf => "2fzf",
+            Self::ThreeZip => "3zip",
+            Self::RadarCorrelator => "radar-correlator",
+            Self::PulseDoppler => "pulse-doppler",
+            Self::Sar => "sar",
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -80,11 +106,12 @@ pub(crate) struct RunArgs {
     /// Which application
     pub(crate) app: App,
 
-    /// A recording (pulse-doppler): its folder, or the file of its pulses; a synthetic scene by default
+    /// A recording (radar-correlator, pulse-doppler, sar): its folder, or the file of what was received, as text, .npy or
+    /// SigMF; a synthetic one by default
     #[arg(long, value_name = "PATH")]
     pub(crate) input: Option<PathBuf>,
 
-    /// Pulses x samples (pulse-doppler); by default the recording's own, or 128x64
+    /// Pulses x samples (pulse-doppler), or places x samples (sar); by default the recording's own, or 128x64 and 256x512
     #[arg(long, value_name = "RxC", allow_hyphen_values = true)]
     pub(crate) shape: Option<Shape>,
 
@@ -92,7 +119,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
     pub(crate) pri: Option<f64>,
 
-    /// Samples (2fft) [default: 1024]
+    /// Samples (2fft, 2fzf, 3zip, radar-correlator) [default: 1024, or 256 for radar-correlator]
     #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     pub(crate) points: Option<NonZeroUsize>,
 
@@ -129,7 +156,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "paper|best", default_value_t)]
     pub(crate) style: Style,
 
-    /// Who conjugates the reference's spectrum (pulse-doppler): host or device [default: device]
+    /// Who conjugates the reference's spectrum (radar-correlator, pulse-doppler): host or device [default: device]
     #[arg(long, value_name = "host|device")]
     pub(crate) conj: Option<Conj>,
 

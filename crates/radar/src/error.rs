@@ -97,6 +97,14 @@ pub enum Error {
         /// What is wrong.
         problem: String,
     },
+    /// A SigMF recording's metadata is damaged, or of a kind that is not read.
+    #[error("{}: {problem}", path.display())]
+    SigMf {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
     /// The file holds another amount of data than the shape asks for. Give its own shape.
     #[error(
         "{}: {wanted} {unit} wanted ({meaning}), {found} found{}",
@@ -106,7 +114,7 @@ pub enum Error {
     Count {
         /// The file.
         path: PathBuf,
-        /// What is counted: `numbers` in text, `complex samples` in NumPy files.
+        /// What is counted: `numbers` (or `real numbers`) in text, `complex samples` in NumPy and SigMF files.
         unit: &'static str,
         /// How many should be there.
         wanted: u64,
@@ -150,6 +158,10 @@ impl Error {
     pub(crate) fn io(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| Error::Io { path, source }
+    }
+
+    pub(crate) fn sigmf(path: impl Into<PathBuf>, problem: impl Into<String>) -> Self {
+        Error::SigMf { path: path.into(), problem: problem.into() }
     }
 
     pub(crate) fn npy(path: impl Into<PathBuf>, problem: impl Into<String>) -> Self {

@@ -3,12 +3,15 @@
 //!
 //! | module | what it owns |
 //! | --- | --- |
-//! | [`apps`] | the applications: 2FFT, pulse Doppler |
+//! | [`apps`] | the applications: 2FFT, 2FZF, 3ZIP, radar correlator, pulse Doppler, SAR |
 //! | [`geometry`] | which Doppler and delay a cell of the range–Doppler map stands for |
-//! | [`input`] | recordings from text and NumPy files |
+//! | [`input`] | recordings from text, NumPy and SigMF files |
 //! | [`npy`] | the subset of NumPy's file format that recordings use |
-//! | [`scene`] | synthetic scenes, and the truth they were made from |
-//! | [`oracle`] | pulse Doppler again, in float64 and in the simplest way |
+//! | [`sigmf`] | SigMF recordings of complex samples |
+//! | [`scene`] | synthetic scenes for pulse Doppler, and the truth they were made from |
+//! | [`reception`] | a signal and what was received of it, for the radar correlator, recorded or synthetic |
+//! | [`sar`] | echoes, the references they are focused with, and synthetic scenes, for SAR |
+//! | [`oracle`] | the radar applications again, in float64 and in the simplest way |
 //! | [`recordings`] | where recorded inputs are found, for tests |
 //!
 //! ```
@@ -26,8 +29,11 @@ pub mod geometry;
 pub mod input;
 pub mod npy;
 pub mod oracle;
+pub mod reception;
 pub mod recordings;
+pub mod sar;
 pub mod scene;
+pub mod sigmf;
 
 mod error;
 mod reserve;

@@ -1,13 +1,19 @@
-//! Pulse Doppler once more: float64, on the host, in the simplest way. The measure of the
-//! application's answers, not a fast path.
+//! The applications once more: float64, on the host, in the simplest way. The measure of their
+//! answers, not a fast path.
 //!
-//! For each pulse, a matched filter by FFTs of length 2N: the pulse with N − 1 zeros before and
+//! Pulse Doppler: for each pulse, a matched filter by FFTs of length 2N: the pulse with N − 1 zeros before and
 //! one after, the reference with N zeros after, IFFT(FFT(pulse) · conj(FFT(reference))) scaled by
 //! 1/2N. Then for each of the 2N columns an FFT over the M pulses, the magnitude, and an fftshift.
-//! No code is shared with the runtime.
+//! SAR and the radar correlator have files of their own. No code is shared with the runtime.
+
+mod correlation;
+mod sar;
 
 use num_complex::Complex64;
 use rimms_fft::plan_f64;
+
+pub use correlation::correlation;
+pub use sar::sar_image;
 
 use crate::reserve::reserve;
 use crate::{Detection, Geometry, Recording, Result};

@@ -9,7 +9,9 @@ use rimms::device::faulty::{Fault, Faulty, Plan};
 use rimms::device::sim::Sim;
 use rimms::sched::{Candidate, Policy};
 use rimms::{Complex32, MemoryMode, Runtime};
-use rimms_radar::apps::{Conj, Style, pulse_doppler, two_fft};
+use rimms_radar::apps::{Config, Conj, Style, pulse_doppler, radar_correlator, sar, three_zip, two_fft, two_fzf};
+use rimms_radar::reception::Echo;
+use rimms_radar::sar::Scene as SarScene;
 use rimms_radar::scene::Scene;
 use rimms_radar::{Geometry, Result};
 
@@ -94,7 +96,7 @@ fn whatever_fails(what: &dyn Debug, run: &dyn Fn(&Runtime) -> Result<bool>) {
 fn two_fft_in_both_styles() {
     let samples: Vec<Complex32> = two_fft::samples(64).unwrap();
     for style in [Style::Paper, Style::Best] {
-        let config = two_fft::Config { style, ..Default::default() };
+        let config = Config { style, ..Default::default() };
         whatever_fails(&config, &|rt| Ok(two_fft::run(rt, &samples, &config)?.max_error.unwrap() < 1e-5));
     }
 }
@@ -105,9 +107,40 @@ fn pulse_doppler_in_both_styles() {
     let recording = scene.recording().unwrap();
     for style in [Style::Paper, Style::Best] {
         for conj in [Conj::Host, Conj::Device] {
-            let config = pulse_doppler::Config { style, conj, ..Default::default() };
+            let config = Config { style, conj, ..Default::default() };
             let right = |rt: &Runtime| Ok(pulse_doppler::run(rt, &recording, &config)?.max_error.unwrap() < 0.2);
             whatever_fails(&config, &right);
         }
+    }
+}
+
+#[test]
+fn two_fzf_and_three_zip() {
+    let (signals, factors) = (two_fzf::Input::synthetic(64).unwrap(), three_zip::Input::synthetic(64).unwrap());
+    for style in [Style::Paper, Style::Best] {
+        let config = Config { style, ..Default::default() };
+        whatever_fails(&config, &|rt| Ok(two_fzf::run(rt, &signals, &config)?.max_error.unwrap() < 1e-5));
+    }
+    let config = Config::default();
+    whatever_fails(&config, &|rt| Ok(three_zip::run(rt, &factors, &config)?.max_error.unwrap() < 1e-4));
+}
+
+#[test]
+fn radar_correlator_in_both_styles() {
+    let reception = Echo::new(32).unwrap().reception().unwrap();
+    for style in [Style::Paper, Style::Best] {
+        for conj in [Conj::Host, Conj::Device] {
+            let config = Config { style, conj, ..Default::default() };
+            whatever_fails(&config, &|rt| Ok(radar_correlator::run(rt, &reception, &config)?.max_error == Some(0.0)));
+        }
+    }
+}
+
+#[test]
+fn sar_in_both_styles() {
+    let echoes = SarScene::new("3x2".parse().unwrap()).unwrap().echoes().unwrap();
+    for style in [Style::Paper, Style::Best] {
+        let config = Config { style, ..Default::default() };
+        whatever_fails(&config, &|rt| Ok(sar::run(rt, &echoes, &config)?.max_error.unwrap() < 1e-5));
     }
 }

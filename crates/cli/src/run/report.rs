@@ -3,9 +3,12 @@
 use rimms::Runtime;
 use rimms::trace::Flow;
 use rimms_radar::Detection;
+use rimms_radar::apps::radar_correlator::Lag;
 use rimms_radar::apps::{Outcome, Style, Times, Traffic};
+use rimms_radar::sar::Brightest;
 use serde::Serialize;
 
+use crate::output::Failure;
 use crate::watch::{Found, MemCounts, Watched, Watching};
 
 #[derive(Debug, Serialize)]
@@ -37,11 +40,42 @@ pub(super) struct Report {
 
 #[derive(Debug, Serialize)]
 pub(super) struct Answer {
-    /// What was detected; 2FFT detects nothing, and has none of these keys.
     #[serde(flatten)]
-    pub(super) detection: Option<Detection>,
+    pub(super) finding: Finding,
     /// Null where the truth is not known.
     pub(super) max_error: Option<f64>,
+}
+
+/// What an application found.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(untagged)]
+pub(super) enum Finding {
+    /// A signal, which is known and not to be found: there are no keys for it.
+    Signal {},
+    /// A delay.
+    Lag(Lag),
+    /// A target's Doppler shift and delay.
+    Detection(Detection),
+    /// The brightest place of an image.
+    Image(Brightest),
+}
+
+impl Finding {
+    /// Finite samples may still be too large for their products.
+    pub(super) fn check(self) -> Result<(), Failure> {
+        let magnitude = match self {
+            Self::Signal {} => 0.0,
+            Self::Lag(lag) => lag.magnitude,
+            Self::Detection(detection) => detection.magnitude,
+            Self::Image(brightest) => brightest.peak,
+        };
+        if magnitude.is_finite() {
+            return Ok(());
+        }
+        let why =
+            anyhow::anyhow!("the largest magnitude is {magnitude}: the samples are too large for single precision");
+        Err(Failure::Failed(why))
+    }
 }
 
 /// Numbers by direction, of copies or of bytes.
@@ -63,8 +97,8 @@ pub(super) struct Seconds {
 }
 
 impl Report {
-    pub(super) fn new(app: &'static str, style: Style, rt: &Runtime, outcome: Outcome<Option<Detection>>) -> Self {
-        let Outcome { result: detection, max_error, traffic, times, calls_by_pe, retries, evictions } = outcome;
+    pub(super) fn new(app: &'static str, style: Style, rt: &Runtime, outcome: Outcome<Finding>) -> Self {
+        let Outcome { result: finding, max_error, traffic, times, calls_by_pe, retries, evictions } = outcome;
         let Times { overall, computation, allocate, fragment } = times;
         Self {
             app,
@@ -72,7 +106,7 @@ impl Report {
             policy: rt.policy(),
             pes: rt.allowed_pes().map(|pe| pe.name().to_owned()).collect(),
             style: style.name(),
-            result: Answer { detection, max_error },
+            result: Answer { finding, max_error },
             copies: Directions::of(&traffic, |flow| flow.copies),
             bytes: Directions::of(&traffic, |flow| flow.bytes),
             time_s: Seconds { overall, computation, allocate, fragment },

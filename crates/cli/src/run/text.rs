@@ -2,11 +2,13 @@
 
 use comfy_table::CellAlignment;
 use rimms_radar::Detection;
+use rimms_radar::apps::radar_correlator::Lag;
+use rimms_radar::sar::Brightest;
 
-use super::report::{Directions, Report};
+use super::report::{Directions, Finding, Report};
 use crate::{output, watch};
 
-pub(super) fn of(report: &Report, input: &str, truth: Option<Detection>) -> String {
+pub(super) fn of(report: &Report, input: &str, truth: Option<Finding>) -> String {
     let Report { app, memory, policy, pes, style, .. } = report;
     let head = format!("{app}, {style} style, on {input}\nmemory {memory}, policy {policy}, PEs {}\n", pes.join(", "));
     format!("{head}\n{}\n{}\n{}", answer(report, truth), runs(report), watched(report))
@@ -32,25 +34,70 @@ fn watched(report: &Report) -> String {
     text
 }
 
-fn answer(report: &Report, truth: Option<Detection>) -> String {
+fn answer(report: &Report, truth: Option<Finding>) -> String {
     let max_error = report.result.max_error;
-    let Some(found) = report.result.detection else {
-        return format!("largest difference from the input: {:.3e}\n", max_error.unwrap_or(f64::NAN));
+    let rows = match (report.result.finding, truth) {
+        (Finding::Signal {}, _) => {
+            let from = if report.app == "2fft" { "input" } else { "known result" };
+            return format!("largest difference from the {from}: {:.3e}\n", max_error.unwrap_or(f64::NAN));
+        }
+        (Finding::Lag(found), Some(Finding::Lag(known))) => lag(found, Some(known)),
+        (Finding::Lag(found), _) => lag(found, None),
+        (Finding::Detection(found), Some(Finding::Detection(known))) => detection(found, Some(known)),
+        (Finding::Detection(found), _) => detection(found, None),
+        (Finding::Image(found), Some(Finding::Image(known))) => brightest(found, Some(known)),
+        (Finding::Image(found), _) => brightest(found, None),
     };
     let mut table = output::table(["", "found", "known"]);
-    let mut row = |what: &str, show: &dyn Fn(Detection) -> String| {
-        table.add_row([what, &show(found), &truth.map_or_else(|| "-".to_owned(), show)]);
-    };
-    row("Doppler (Hz)", &|d| format!("{:.6}", d.doppler_hz));
-    row("delay (s)", &|d| scientific(d.delay_s));
-    row("magnitude", &|d| format!("{:.4}", d.magnitude));
-    row("row, column (from 0)", &|d| format!("{}, {}", d.peak_row, d.peak_col));
-    let verdict = match max_error {
-        Some(error) if error < 1.0 => format!("the known cell; magnitude off by {:.2} %\n", error * 100.0),
-        Some(_) => "not the known cell\n".to_owned(),
-        None => String::new(),
+    for Row { what, found, known } in rows {
+        table.add_row([what, &found, known.as_deref().unwrap_or("-")]);
+    }
+    let verdict = match (max_error, report.result.finding) {
+        (None, _) => String::new(),
+        (Some(error), Finding::Image(_)) => format!("largest difference from the known image: {error:.3e}\n"),
+        (Some(error), Finding::Lag(_)) if error < 1.0 => "the known lag\n".to_owned(),
+        (Some(_), Finding::Lag(_)) => "not the known lag\n".to_owned(),
+        (Some(error), _) if error < 1.0 => format!("the known cell; magnitude off by {:.2} %\n", error * 100.0),
+        (Some(_), _) => "not the known cell\n".to_owned(),
     };
     format!("{table}\n{verdict}")
+}
+
+/// A line of the answer.
+struct Row {
+    what: &'static str,
+    found: String,
+    known: Option<String>,
+}
+
+impl Row {
+    fn new<T: Copy>(what: &'static str, found: T, known: Option<T>, show: impl Fn(T) -> String) -> Self {
+        Self { what, found: show(found), known: known.map(show) }
+    }
+}
+
+fn lag(found: Lag, known: Option<Lag>) -> Vec<Row> {
+    vec![
+        Row::new("lag (s)", found, known, |l| scientific(l.lag_s)),
+        Row::new("lag (samples)", found, known, |l| l.lag_samples.to_string()),
+        Row::new("magnitude", found, known, |l| format!("{:.4}", l.magnitude)),
+    ]
+}
+
+fn detection(found: Detection, known: Option<Detection>) -> Vec<Row> {
+    vec![
+        Row::new("Doppler (Hz)", found, known, |d| format!("{:.6}", d.doppler_hz)),
+        Row::new("delay (s)", found, known, |d| scientific(d.delay_s)),
+        Row::new("magnitude", found, known, |d| format!("{:.4}", d.magnitude)),
+        Row::new("row, column (from 0)", found, known, |d| format!("{}, {}", d.peak_row, d.peak_col)),
+    ]
+}
+
+fn brightest(found: Brightest, known: Option<Brightest>) -> Vec<Row> {
+    vec![
+        Row::new("peak", found, known, |b| format!("{:.6}", b.peak)),
+        Row::new("row, column (from 0)", found, known, |b| format!("{}, {}", b.peak_row, b.peak_col)),
+    ]
 }
 
 fn runs(report: &Report) -> String {

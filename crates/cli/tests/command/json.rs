@@ -53,6 +53,48 @@ fn pulse_doppler() {
 }
 
 #[test]
+fn signals_with_a_known_result() {
+    for app in ["2fzf", "3zip"] {
+        for points in ["1024", "1", "7", "4096"] {
+            for style in ["paper", "best"] {
+                let report = json(&["run", app, "--json", "--points", points, "--style", style]);
+                assert_run(&report, &["max_error"]);
+                assert_eq!(report["app"], app);
+                assert!(report["result"]["max_error"].as_f64().unwrap() < 1e-4, "{report}");
+            }
+        }
+    }
+}
+
+#[test]
+fn radar_correlator() {
+    for style in ["paper", "best"] {
+        for conj in ["host", "device"] {
+            let args = ["run", "radar-correlator", "--json", "--style", style, "--conj", conj];
+            let report = json(&args);
+            assert_run(&report, &["lag_s", "lag_samples", "magnitude", "max_error"]);
+            assert_eq!((&report["result"]["lag_samples"], &report["result"]["max_error"]), (&42.into(), &0.0.into()));
+            assert!((report["result"]["lag_s"].as_f64().unwrap() - 42e-6).abs() < 1e-15);
+        }
+    }
+}
+
+#[test]
+fn sar() {
+    for style in ["paper", "best"] {
+        for (shape, row, col) in [("256x512", 128, 256), ("20x33", 10, 16)] {
+            // The paper's blocks have room for one matrix, so they would evict.
+            let args = ["run", "sar", "--json", "--on", "cpu,acc", "--style", style, "--shape", shape];
+            let report = json(&args);
+            assert_run(&report, &["peak", "peak_row", "peak_col", "max_error"]);
+            let result = &report["result"];
+            assert_eq!((&result["peak_row"], &result["peak_col"]), (&row.into(), &col.into()), "{style} {shape}");
+            assert!(result["max_error"].as_f64().unwrap() < 1e-5, "{report}");
+        }
+    }
+}
+
+#[test]
 fn a_run_is_repeatable() {
     let runs = [(), ()].map(|()| json(&["run", "pulse-doppler", "--json"]));
     assert_eq!(runs[0]["policy"], "round-robin");

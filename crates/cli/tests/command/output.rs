@@ -29,6 +29,23 @@ fn the_report_has_the_answer_beside_the_truth_and_both_runs() {
 }
 
 #[test]
+fn each_application_says_what_it_found_beside_what_is_known() {
+    for (app, parts) in [
+        ("2fft", &["largest difference from the input"][..]),
+        ("2fzf", &["largest difference from the known result", "two echoes"]),
+        ("3zip", &["largest difference from the known result", "four signals"]),
+        ("radar-correlator", &["lag (s)", "4.200000e-05", "the known lag", "1000000 Hz"]),
+        ("sar", &["peak", "128, 256", "largest difference from the known image", "256x512"]),
+    ] {
+        let done = rimms(["run", app, "--style", "best"]);
+        assert_eq!(done.code, Some(0), "{done:?}");
+        for part in parts.iter().chain(&["reference run", "final copies"]) {
+            assert!(done.stdout.contains(part), "{part}: {}", done.stdout);
+        }
+    }
+}
+
+#[test]
 fn both_runs_are_placed_alike() {
     let done = rimms(["run", "pulse-doppler"]);
     let rows = done.stdout.lines().filter(|line| line.contains("calls on"));

@@ -148,3 +148,54 @@ fn the_counts_of_the_paper() {
         assert_eq!(report["bytes"]["final"], last * 1024);
     }
 }
+
+#[test]
+fn sar_in_every_combination() {
+    let Some(folder) = recordings::find("cedr/sar") else { return };
+    let folder = folder.to_str().unwrap();
+    for (on, modes) in [
+        ("cpu", &["reference", "last-resource", "valid-set", "zero-copy"][..]),
+        ("acc", &["reference", "last-resource", "valid-set"]),
+        ("cpu,acc", &["reference", "last-resource", "valid-set"]),
+    ] {
+        for memory in modes {
+            for style in ["paper", "best"] {
+                let args =
+                    ["run", "sar", "--json", "--input", folder, "--on", on, "--memory", memory, "--style", style];
+                let report = json(&args);
+                for run in [&report, &report["reference"]] {
+                    let found = &run["result"];
+                    assert_eq!((found["peak_row"].as_u64(), found["peak_col"].as_u64()), (Some(127), Some(306)));
+                    assert!((number(&found["peak"]) - 0.10563).abs() < 1e-4, "{args:?}: {run}");
+                    assert!(number(&found["max_error"]) < 1e-4, "{args:?}: {run}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn sar_from_a_numpy_array_of_the_recording() {
+    let Some(folder) = recordings::find("cedr/sar") else { return };
+    let echoes = rimms_radar::input::open_echoes(folder, None).unwrap();
+    let other = tempfile::tempdir().unwrap();
+    let file = other.path().join("echoes.npy");
+    rimms_radar::npy::write(&file, &[256, 512], echoes.samples()).unwrap();
+    for input in [other.path(), &file] {
+        let report =
+            json(&["run", "sar", "--json", "--on", "acc", "--style", "best", "--input", input.to_str().unwrap()]);
+        assert_eq!(
+            (report["result"]["peak_row"].as_u64(), report["result"]["peak_col"].as_u64()),
+            (Some(127), Some(306))
+        );
+        assert!(report["result"]["max_error"].is_null(), "no image is beside it");
+    }
+}
+
+#[test]
+fn the_radar_correlators_recording_is_refused_with_both_counts() {
+    let Some(folder) = recordings::find("cedr/radar_correlator") else { return };
+    let done = rimms(["run", "radar-correlator", "--input", folder.to_str().unwrap()]);
+    assert_eq!((done.code, done.stdout.as_str(), done.stderr.lines().count()), (Some(1), "", 1), "{done:?}");
+    assert!(done.stderr.contains("512 numbers wanted") && done.stderr.contains("202 found"), "{done:?}");
+}

@@ -3,10 +3,12 @@
 use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
-use rimms::Runtime;
+use bytemuck::Pod;
 use rimms::trace::{Counters, Flow};
+use rimms::{Runtime, View};
 
 use crate::Result;
+use crate::reserve::reserve;
 
 /// An application in the paper's regions.
 pub(super) trait Regions {
@@ -164,6 +166,19 @@ pub(super) fn measure<A: Regions>(rt: &Runtime, repeat: NonZeroUsize, app: &A) -
         retries: run.retries,
         evictions: run.evictions,
     })
+}
+
+/// What the host reads of a view, to be handed on.
+pub(super) fn copied<T: Pod + Send + Sync>(view: &View<T>) -> Result<Vec<T>> {
+    let elements = view.read()?;
+    let mut copy = reserve(elements.len(), "the samples of the result")?;
+    copy.extend_from_slice(&elements);
+    Ok(copy)
+}
+
+/// The largest of some errors; NaN is larger than any.
+pub(super) fn largest(errors: impl Iterator<Item = f64>) -> f64 {
+    errors.fold(0.0, |a, b| if b.is_nan() || b > a { b } else { a })
 }
 
 fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {

@@ -4,39 +4,21 @@
 //! | --- | --- |
 //! | `fft` | the forward transform |
 //! | `ifft` | the inverse transform, scaled by 1/n |
+//!
+//! Paper style has three data, one for each edge; best style one, which is transformed in place.
 
 use std::f64::consts::PI;
-use std::num::NonZeroUsize;
 
-use rimms::{Complex32, Runtime, View};
+use rimms::{Complex32, Runtime};
 
-use super::measure::{Regions, measure};
+pub use super::Config;
+use super::measure::{Regions, copied, largest, measure};
 use super::rows::Rows;
-use super::{Alloc, Outcome, Placement, Style};
+use super::{Alloc, Outcome, Style};
 use crate::Result;
 
 /// The stages' names.
 pub const STAGES: &[&str] = &["fft", "ifft"];
-
-/// How 2FFT is to run.
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// `paper`: three data, one for each edge; `best`: one datum, transformed in place.
-    pub style: Style,
-    /// How data is allocated.
-    pub alloc: Alloc,
-    /// Where the stages run.
-    pub placement: Placement,
-    /// How often.
-    pub repeat: NonZeroUsize,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        let (style, alloc, placement) = Default::default();
-        Self { style, alloc, placement, repeat: NonZeroUsize::MIN }
-    }
-}
 
 /// `n` samples to run it on: a chirp that sweeps 0.8 of the band.
 ///
@@ -84,9 +66,7 @@ pub fn run(rt: &Runtime, samples: &[Complex32], config: &Config) -> Result<Outco
         Style::Best => measure(rt, config.repeat, &Best(app)),
     }?;
     let error = |(found, sample): (&Complex32, &Complex32)| f64::from((found - sample).norm());
-    // NaN is larger than any error.
-    let largest = |a: f64, b: f64| if b.is_nan() || b > a { b } else { a };
-    outcome.max_error = Some(outcome.result.iter().zip(samples).map(error).fold(0.0, largest));
+    outcome.max_error = Some(largest(outcome.result.iter().zip(samples).map(error)));
     Ok(outcome)
 }
 
@@ -139,7 +119,7 @@ impl Regions for Paper<'_> {
     }
 
     fn relay(&self, d: &Data) -> Result<Vec<Complex32>> {
-        samples_of(&d.y[0])
+        copied(&d.y[0])
     }
 }
 
@@ -165,13 +145,6 @@ impl Regions for Best<'_> {
     }
 
     fn relay(&self, x: &Self::Data) -> Result<Vec<Complex32>> {
-        samples_of(&x[0])
+        copied(&x[0])
     }
-}
-
-fn samples_of(view: &View<Complex32>) -> Result<Vec<Complex32>> {
-    let samples = view.read()?;
-    let mut copy = crate::reserve::reserve(samples.len(), "the samples of the result")?;
-    copy.extend_from_slice(&samples);
-    Ok(copy)
 }

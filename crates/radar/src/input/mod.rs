@@ -1,24 +1,29 @@
-//! Recordings: the pulses that were received, the pulse that was sent, and what is known of them.
+//! Recordings: for pulse Doppler, the pulses that were received, the pulse that was sent, and what is known of them
+//! ([`open`]); for SAR [`open_echoes`], for the radar correlator [`open_reception`].
 //!
 //! Invariant of [`Recording`]: rows × columns samples and a reference pulse of as many samples as
 //! there are columns, all finite. Readers take nothing on trust: sizes are compared before memory
 //! is taken, and data is never cut off nor filled up to make it fit.
 
+mod echoes;
 mod locate;
+mod reception;
+mod samples;
 #[cfg(test)]
 mod tests;
 mod text;
 
-use std::fs::{self, File};
-use std::io::Read;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use num_complex::Complex32;
 
+pub use echoes::open as open_echoes;
 pub(crate) use locate::{NPY_PULSES, NPY_REFERENCE};
+pub use reception::open as open_reception;
+use samples::Samples;
 
 use crate::geometry::STANDARD_PRI_S;
-use crate::npy::{self, NpyFile};
 use crate::{Detection, Error, Geometry, Result, Shape, Truth};
 
 /// The name under which a scene's truth stands beside its `pulses.npy`.
@@ -107,8 +112,8 @@ impl Recording {
 /// Reads a recording: `path` is a folder that holds one, or the file of its pulses, with the
 /// reference pulse beside it (`pulse_C.txt`, `pulse_C.npy`, `input_pd_pulse.txt`, `pulse.npy`).
 ///
-/// Files are text of white-space separated numbers, `re im re im …`, or NumPy arrays of complex64
-/// or complex128. `shape` is needed where neither the file's name (`pulses_128x64.txt`) nor a
+/// Files are text of white-space separated numbers, `re im re im …`, NumPy arrays of complex64 or
+/// complex128, or [SigMF](crate::sigmf) recordings (`pulses.sigmf-meta` with `pulse.sigmf-meta`). `shape` is needed where neither the file's name (`pulses_128x64.txt`) nor a
 /// two-dimensional array tells; 128x64 otherwise. In a folder with several recordings, the one of
 /// that `shape` is taken, or without one the one with a shape in its name. `pri_s` is the truth's
 /// where a scene brought one along, and otherwise 1.27e-4; a truth is told in terms of the
@@ -144,62 +149,14 @@ pub fn open(path: impl AsRef<Path>, shape: Option<Shape>, pri_s: Option<f64>) ->
 }
 
 fn read_pulses(path: &Path, shape: Option<Shape>) -> Result<(Shape, Vec<Complex32>)> {
-    let meaning = |shape: Shape| format!("{shape} complex samples");
-    if !is_npy(path)? {
-        let shape = shape.unwrap_or(Shape::STANDARD);
-        return Ok((shape, text::read(path, shape.len(), &meaning(shape))?));
-    }
-    let file = NpyFile::open(path)?;
-    let stored = locate::shape_in_header(&file)?;
-    let wanted = shape.or(stored).unwrap_or(Shape::STANDARD);
-    if let Some(stored) = stored
-        && stored != wanted
-    {
-        return Err(Error::npy(path, format!("an array of {stored}; {wanted} wanted")));
-    }
-    check_count(path, &file, wanted.len(), meaning(wanted))?;
-    Ok((wanted, file.read()?))
+    let samples = Samples::open(path)?;
+    let shape = shape.map_or_else(|| Ok(samples.shape()?.unwrap_or(Shape::STANDARD)), Ok::<_, Error>)?;
+    Ok((shape, samples.read_shape(shape)?))
 }
 
 fn read_reference(path: &Path, cols: usize) -> Result<Vec<Complex32>> {
     let meaning = format!("a reference pulse of {cols} complex samples, one for each column");
-    if !is_npy(path)? {
-        return text::read(path, cols, &meaning);
-    }
-    let file = NpyFile::open(path)?;
-    if let &[rows, columns] = file.dims()
-        && rows != 1
-        && columns != 1
-    {
-        return Err(Error::npy(path, format!("an array of {rows}x{columns}; one pulse wanted")));
-    }
-    check_count(path, &file, cols, meaning)?;
-    file.read()
-}
-
-fn check_count(path: &Path, file: &NpyFile, wanted: usize, meaning: String) -> Result<()> {
-    // Opening the file made sure that the product fits.
-    let found: u64 = file.dims().iter().product();
-    if found == wanted as u64 {
-        return Ok(());
-    }
-    let path = path.to_owned();
-    Err(Error::Count { path, unit: "complex samples", wanted: wanted as u64, found, meaning })
-}
-
-/// Whether a file is to be read as NumPy's: by its name, or by its first bytes.
-fn is_npy(path: &Path) -> Result<bool> {
-    if !fs::metadata(path).map_err(Error::io(path))?.is_file() {
-        return Err(Error::NotAFile { path: path.to_owned() });
-    }
-    if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npy")) {
-        return Ok(true);
-    }
-    let mut start = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(npy::MAGIC.len() as u64).read_to_end(&mut start))
-        .map_err(Error::io(path))?;
-    Ok(start == npy::MAGIC)
+    Samples::open(path)?.one_signal("one pulse")?.read(cols, meaning)
 }
 
 /// The truth beside a scene's `pulses.npy`, if there is one.

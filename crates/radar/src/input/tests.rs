@@ -1,3 +1,7 @@
+mod echoes;
+mod formats;
+mod reception;
+
 use std::fs;
 use std::path::Path;
 
@@ -6,6 +10,7 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::*;
+use crate::npy;
 use crate::scene::Scene;
 
 /// A folder with these files, all text.
@@ -162,7 +167,11 @@ fn a_single_file_finds_its_reference_pulse() {
     assert_eq!(file(&["pulse_2.txt", "input_pd_pulse.txt"], "mine.txt"), Ok(()));
     assert_eq!(file(&["input_pd_pulse.txt"], "input_pd_ps.txt"), Ok(()));
     for (names, main, part) in [
-        (&[][..], "mine.txt", "looked for pulse_2.txt, pulse_2.npy, input_pd_pulse.txt, pulse.npy"),
+        (
+            &[][..],
+            "mine.txt",
+            "looked for pulse_2.txt, pulse_2.npy, pulse_2.sigmf-meta, input_pd_pulse.txt, pulse.npy, pulse.sigmf-meta",
+        ),
         (&["pulse_2.txt"], "input_pd_ps.txt", "looked for input_pd_pulse.txt"),
         (&["input_pd_pulse.txt"], "pulses_2x2.txt", "looked for pulse_2.txt"),
         (&["input_pd_pulse.txt", "pulse.npy"], "mine.txt", "which one of input_pd_pulse.txt, p"),

@@ -1,4 +1,5 @@
-//! Text recordings: numbers separated by white space, `re im re im …`.
+//! Text recordings: numbers separated by white space, complex ones as `re im re im …`; compressed by gzip where the
+//! file's name ends in `.gz`.
 //!
 //! The file is read once, a buffer at a time. Memory is taken for the samples that are wanted and
 //! the file can hold, whichever is less; numbers beyond those are counted and checked, not kept.
@@ -7,6 +8,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::{Path, PathBuf};
 
+use flate2::bufread::MultiGzDecoder;
 use num_complex::Complex32;
 
 use crate::reserve::reserve;
@@ -18,39 +20,63 @@ const LONGEST_NUMBER: usize = 2048;
 /// How much of what is not a number is quoted in the error.
 const QUOTED: usize = 24;
 
+/// The most that gzip makes of a byte.
+const LARGEST_GAIN: u64 = 1032;
+
 /// Reads exactly `wanted` complex samples; `meaning` says in errors why that many.
 pub(crate) fn read(path: &Path, wanted: usize, meaning: &str) -> Result<Vec<Complex32>> {
+    groups(path, wanted, meaning, |[re, im]| Complex32::new(re, im))
+}
+
+/// Reads exactly `wanted` real numbers.
+pub(crate) fn read_real(path: &Path, wanted: usize, meaning: &str) -> Result<Vec<f32>> {
+    groups(path, wanted, meaning, |[x]| x)
+}
+
+/// Reads exactly `wanted` groups of `N` numbers.
+fn groups<const N: usize, T>(
+    path: &Path,
+    wanted: usize,
+    meaning: &str,
+    make: impl Fn([f32; N]) -> T,
+) -> Result<Vec<T>> {
     let file = File::open(path).map_err(Error::io(path))?;
     let file_size = file.metadata().map_err(Error::io(path))?.len();
-    // A number takes a digit and a separator, so a sample at least four bytes (three at the end).
-    let possible = usize::try_from(file_size / 4).map_or(usize::MAX, |samples| samples + 1);
-    let mut samples = reserve(wanted.min(possible), "the samples of a recording")?;
+    let file = BufReader::new(file);
+    let (reader, text_size): (Box<dyn BufRead>, u64) = if path.extension().is_some_and(|end| end == "gz") {
+        (Box::new(BufReader::new(MultiGzDecoder::new(file))), file_size.saturating_mul(LARGEST_GAIN))
+    } else {
+        (Box::new(file), file_size)
+    };
+    // A number takes a digit and a separator, which may be missing at the end.
+    let possible = usize::try_from(text_size / (2 * N as u64)).map_or(usize::MAX, |groups| groups.saturating_add(1));
+    let mut all = reserve(wanted.min(possible), "the samples of a recording")?;
 
     let mut found = 0_u64;
-    let mut re = None;
-    let mut numbers = Numbers::new(path, BufReader::new(file));
+    let mut group = [0.0; N];
+    let mut numbers = Numbers::new(path, reader);
     while let Some(number) = numbers.next_number()? {
+        let at = (found % N as u64) as usize;
+        group[at] = number;
         found += 1;
-        match re.take() {
-            None => re = Some(number),
-            Some(re) if samples.len() < wanted => samples.push(Complex32::new(re, number)),
-            Some(_) => {}
+        if at + 1 == N && all.len() < wanted {
+            all.push(make(group));
         }
     }
-    let numbers_wanted = (wanted as u64).saturating_mul(2);
+    let numbers_wanted = (wanted as u64).saturating_mul(N as u64);
     if found == 0 {
         return Err(Error::Empty { path: path.to_owned(), wanted: format!("{numbers_wanted} numbers ({meaning})") });
     }
     if found != numbers_wanted {
         return Err(Error::Count {
             path: path.to_owned(),
-            unit: "numbers",
+            unit: if N == 1 { "real numbers" } else { "numbers" },
             wanted: numbers_wanted,
             found,
             meaning: meaning.to_owned(),
         });
     }
-    Ok(samples)
+    Ok(all)
 }
 
 /// The numbers of a text, and where in it the reader stands.

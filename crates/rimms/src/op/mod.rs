@@ -25,7 +25,7 @@ mod user;
 pub use args::{KernelArgs, KernelError};
 pub use call::{Call, OpKind, Role, Shape};
 pub use element::{Element, Peak, Sample, SampleType};
-pub(crate) use items::{ItemCall, ItemKernel, Part};
 pub use items::{Checks, Watch, WorkItem};
+pub(crate) use items::{ItemCall, ItemKernel, Part};
 pub use params::{Constellation, Convolve, Decide, Fft, FftShift, Fill, Gemm, Scale, Transpose, Zip, ZipOp};
 pub use user::{Target, UserCall, UserOp, UserOpBuilder};

@@ -3,8 +3,9 @@
 
 use rimms::{Complex32, HeteData, Peak, Runtime};
 
-use super::{Config, padded, product};
+use super::Config;
 use crate::apps::Conj;
+use crate::apps::matched::{product, reference};
 use crate::apps::measure::Regions;
 use crate::{Detection, Recording, Result};
 
@@ -62,16 +63,6 @@ impl<'a> PulseDoppler<'a> {
         };
         Ok(Self { rt, on, recording, conj: config.conj })
     }
-
-    /// Element `i` of what is uploaded as the reference. FFT(conj(x(−n))) = conj(FFT(x)): turned round
-    /// and conjugated here, its spectrum is conjugated already.
-    fn reference(&self, i: usize, ranges: usize) -> Complex32 {
-        let reference = padded(self.recording.reference(), 0);
-        match self.conj {
-            Conj::Device => reference(i),
-            Conj::Host => reference((ranges - i) % ranges).conj(),
-        }
-    }
 }
 
 impl Regions for PulseDoppler<'_> {
@@ -106,7 +97,7 @@ impl Regions for PulseDoppler<'_> {
         let on = &self.on;
 
         d.pulses.overwrite()?.copy_from_slice(self.recording.pulses())?;
-        d.reference.overwrite()?.write_with(|i| self.reference(i, ranges))?;
+        d.reference.overwrite()?.write_with(reference(self.recording.reference(), ranges, self.conj))?;
 
         on.pad.fill(Complex32::ZERO, &mut d.padded)?;
         on.pad.copy(&d.pulses, &mut d.padded[1])?;

@@ -17,17 +17,17 @@
 //! | `magnitude` | of every cell | best |
 //! | `arg-max` | the largest cell | best |
 //!
-//! What paper style has no stage for is done by host code.
+//! What paper style has no stage for is done by host code. Best style works on whole matrices, and has no rows to
+//! allocate.
 
 mod best;
 mod paper;
 
-use std::num::NonZeroUsize;
+use rimms::Runtime;
 
-use rimms::{Complex32, Runtime, ZipOp};
-
+pub use super::Config;
 use super::measure::measure;
-use super::{Alloc, Conj, Outcome, Placement, Style};
+use super::{Outcome, Style};
 use crate::{Detection, Recording, Result, Truth};
 
 /// The stages' names in a style.
@@ -41,28 +41,6 @@ pub const fn stages(style: Style) -> &'static [&'static str] {
     match style {
         Style::Paper => paper::STAGES,
         Style::Best => best::STAGES,
-    }
-}
-
-/// How pulse Doppler is to run.
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// `paper`: one call a row; `best`: whole matrices, everything on the PEs.
-    pub style: Style,
-    /// Where the reference's spectrum is conjugated.
-    pub conj: Conj,
-    /// How the rows of a stage are allocated. Best style, which has no rows, always has one datum a stage.
-    pub alloc: Alloc,
-    /// Where the stages run.
-    pub placement: Placement,
-    /// How often.
-    pub repeat: NonZeroUsize,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        let (style, conj, alloc, placement) = Default::default();
-        Self { style, conj, alloc, placement, repeat: NonZeroUsize::MIN }
     }
 }
 
@@ -106,17 +84,4 @@ fn error(found: Detection, truth: &Truth) -> f64 {
     let magnitude = (found.magnitude / truth.magnitude - 1.0).abs();
     // NaN is larger than any error.
     if magnitude > cells as f64 || magnitude.is_nan() { magnitude } else { cells as f64 }
-}
-
-/// A row of `samples` with `before` zeros before them and as many behind as are wanted: element by element.
-fn padded(samples: &[Complex32], before: usize) -> impl Fn(usize) -> Complex32 {
-    move |i| i.checked_sub(before).and_then(|i| samples.get(i)).copied().unwrap_or_default()
-}
-
-/// The product that fits a reference whose spectrum has, or has not, been conjugated by the host.
-const fn product(conj: Conj) -> ZipOp {
-    match conj {
-        Conj::Host => ZipOp::Mul,
-        Conj::Device => ZipOp::ConjMul,
-    }
 }

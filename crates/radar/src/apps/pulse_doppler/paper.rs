@@ -3,7 +3,8 @@
 use rimms::data::ReadGuard;
 use rimms::{Complex32, HeteData, Runtime, View};
 
-use super::{Config, padded, product};
+use super::Config;
+use crate::apps::matched::{conjugate, padded, product};
 use crate::apps::measure::Regions;
 use crate::apps::rows::Rows;
 use crate::apps::{Alloc, Conj};
@@ -133,11 +134,6 @@ impl Regions for PulseDoppler<'_> {
         }
         Ok(self.recording.geometry().detection(row, col, largest))
     }
-}
-
-fn conjugate(from: &View<Complex32>, to: &mut View<Complex32>) -> Result<()> {
-    let from = from.read()?;
-    Ok(to.overwrite()?.write_with(|i| from[i].conj())?)
 }
 
 /// Rows become columns.

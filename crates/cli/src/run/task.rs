@@ -1,0 +1,130 @@
+//! An application with its input and config, ready to run on any runtime, in either mode.
+
+use std::num::NonZeroUsize;
+use std::path::Path;
+
+use rimms::{Complex32, Runtime};
+use rimms_radar::apps::{Config, Placement, Style, pulse_doppler, radar_correlator, sar, three_zip, two_fft, two_fzf};
+use rimms_radar::reception::{self, Echo, Reception};
+use rimms_radar::sar::{self as echoes, Brightest, Echoes};
+use rimms_radar::scene::Scene;
+use rimms_radar::{Geometry, Recording, Shape, geometry, input};
+
+use super::report::{Finding, Report};
+use crate::cli::{App, RunArgs};
+use crate::output::Failure;
+
+/// Samples of 2FFT, 2FZF and 3ZIP where none are asked for.
+const POINTS: usize = 1024;
+
+pub(super) struct Task {
+    app: App,
+    input: Input,
+    config: Config,
+}
+
+enum Input {
+    TwoFft(Vec<Complex32>),
+    TwoFzf(two_fzf::Input),
+    ThreeZip(three_zip::Input),
+    RadarCorrelator(Reception, String),
+    PulseDoppler(Recording),
+    Sar(Echoes),
+}
+
+impl Task {
+    pub(super) fn new(args: &RunArgs) -> Result<Self, Failure> {
+        let placement: Placement = args.map.clone().unwrap_or_default();
+        placement.check(stages(args.app, args.style))?;
+        let points = args.points.map(usize::from);
+        let input = match args.app {
+            App::TwoFft => Input::TwoFft(two_fft::samples(points.unwrap_or(POINTS))?),
+            App::TwoFzf => Input::TwoFzf(two_fzf::Input::synthetic(points.unwrap_or(POINTS))?),
+            App::ThreeZip => Input::ThreeZip(three_zip::Input::synthetic(points.unwrap_or(POINTS))?),
+            App::RadarCorrelator => {
+                let reception = match &args.input {
+                    Some(path) => input::open_reception(path, points)?,
+                    None => Echo::new(points.unwrap_or(reception::STANDARD_SAMPLES))?.reception()?,
+                };
+                let what = args.input.as_deref().map_or("a synthetic echo".into(), Path::to_string_lossy);
+                Input::RadarCorrelator(reception, what.into_owned())
+            }
+            App::PulseDoppler => Input::PulseDoppler(recording(args)?),
+            App::Sar => Input::Sar(match &args.input {
+                Some(path) => input::open_echoes(path, args.shape)?,
+                None => echoes::Scene::new(args.shape.unwrap_or_else(echoes::standard_shape))?.echoes()?,
+            }),
+        };
+        let RunArgs { style, alloc, repeat, .. } = *args;
+        let conj = args.conj.unwrap_or_default();
+        Ok(Self { app: args.app, input, config: Config { style, conj, alloc, placement, repeat } })
+    }
+
+    pub(super) fn run(&self, rt: &Runtime, repeat: NonZeroUsize) -> Result<Report, Failure> {
+        let config = Config { repeat, ..self.config.clone() };
+        let outcome = match &self.input {
+            Input::TwoFft(samples) => two_fft::run(rt, samples, &config)?.map(|_| Finding::Signal {}),
+            Input::TwoFzf(signals) => two_fzf::run(rt, signals, &config)?.map(|_| Finding::Signal {}),
+            Input::ThreeZip(signals) => three_zip::run(rt, signals, &config)?.map(|_| Finding::Signal {}),
+            Input::RadarCorrelator(reception, _) => radar_correlator::run(rt, reception, &config)?.map(Finding::Lag),
+            Input::PulseDoppler(recording) => pulse_doppler::run(rt, recording, &config)?.map(Finding::Detection),
+            Input::Sar(echoes) => sar::run(rt, echoes, &config)?
+                .map(|image| Finding::Image(Brightest::of(image.shape, &image.magnitudes))),
+        };
+        outcome.result.check()?;
+        Ok(Report::new(self.app.name(), config.style, rt, outcome))
+    }
+
+    /// What is known of the answer.
+    pub(super) fn truth(&self) -> Option<Finding> {
+        match &self.input {
+            Input::TwoFft(_) | Input::TwoFzf(_) | Input::ThreeZip(_) => None,
+            Input::RadarCorrelator(reception, _) => reception.lag().map(|lag| {
+                let energy = reception.reference().iter().map(|x| f64::from(x.norm_sqr())).sum();
+                let samples = reception.received().len();
+                Finding::Lag(radar_correlator::Lag::at(lag, energy, samples, reception.rate_hz()))
+            }),
+            Input::PulseDoppler(recording) => recording.truth().map(|truth| Finding::Detection(truth.detection)),
+            Input::Sar(echoes) => echoes.image().map(|image| Finding::Image(Brightest::of(echoes.shape(), image))),
+        }
+    }
+
+    /// What the application works on, for people.
+    pub(super) fn input(&self) -> String {
+        let from = |path: Option<&Path>| path.map_or("a synthetic scene".into(), Path::to_string_lossy).into_owned();
+        match &self.input {
+            Input::TwoFft(samples) => format!("{} samples of a chirp", samples.len()),
+            Input::TwoFzf(signals) => format!("a chirp of {} samples and two echoes", signals.a().len()),
+            Input::ThreeZip(signals) => format!("four signals of {} samples", signals.signals()[0].len()),
+            Input::RadarCorrelator(reception, what) => {
+                format!("{what}, {} samples, {} Hz", reception.received().len(), reception.rate_hz())
+            }
+            Input::PulseDoppler(recording) => {
+                let (what, geometry) = (from(recording.path()), recording.geometry());
+                format!("{what}, {} pulses x samples, PRI {:e} s", geometry.shape(), geometry.pri_s())
+            }
+            Input::Sar(echoes) => format!("{}, {} places x samples", from(echoes.path()), echoes.shape()),
+        }
+    }
+}
+
+fn stages(app: App, style: Style) -> &'static [&'static str] {
+    match app {
+        App::TwoFft => two_fft::STAGES,
+        App::TwoFzf => two_fzf::STAGES,
+        App::ThreeZip => three_zip::STAGES,
+        App::RadarCorrelator => radar_correlator::stages(style),
+        App::PulseDoppler => pulse_doppler::stages(style),
+        App::Sar => sar::stages(style),
+    }
+}
+
+fn recording(args: &RunArgs) -> Result<Recording, Failure> {
+    Ok(match &args.input {
+        Some(path) => input::open(path, args.shape, args.pri)?,
+        None => {
+            let shape = args.shape.unwrap_or(Shape::STANDARD);
+            Scene::new(Geometry::new(shape, args.pri.unwrap_or(geometry::STANDARD_PRI_S))?).recording()?
+        }
+    })
+}
