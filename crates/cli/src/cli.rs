@@ -177,6 +177,11 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) mem_counts: bool,
 
+    /// Write a timeline of the run (calls, copies, waits, allocations, evictions) as Chrome trace events, which the Perfetto
+    /// UI opens
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
+
     /// One JSON object on stdout
     #[arg(long)]
     pub(crate) json: bool,

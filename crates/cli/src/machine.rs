@@ -46,6 +46,8 @@ pub(crate) struct Machine {
     pub(crate) watchdog: Option<Duration>,
     /// What is watched on simulated devices.
     pub(crate) watching: Watching,
+    /// Keep a timeline?
+    pub(crate) timeline: bool,
 }
 
 impl Machine {
@@ -80,6 +82,9 @@ impl Machine {
         }
         if let Some(after) = self.watchdog {
             builder = builder.watchdog(after, output::note);
+        }
+        if self.timeline {
+            builder = builder.timeline();
         }
         self.watching.refuse_without_devices(&watched)?;
         let rt = builder.memory_mode(mode).policy(policy).build()?.on(&chosen.join(","))?;

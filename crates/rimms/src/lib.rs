@@ -27,6 +27,7 @@
 //! | call | the methods of [`Runtime`]; [`op::UserOp`] for your own |
 //! | wait for a call, or have it done when it returns | [`Runtime::wait`], [`Runtime::blocking`] |
 //! | know what was copied, and why | [`Counters`] |
+//! | see when everything was done | [`RuntimeBuilder::timeline`], [`trace::Timeline`] |
 //! | know why nothing gets on, or give up a device that does not answer | [`RuntimeBuilder::watchdog`], [`RuntimeBuilder::time_limit`] |
 //! | simulate an accelerator, make a device fail, or hold it back | [`device::sim`], [`device::faulty`], [`device::gated`] |
 //! | add a device | [`device::Device`] and [`device::conformance`] |

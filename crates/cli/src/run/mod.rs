@@ -6,6 +6,7 @@
 mod report;
 mod task;
 mod text;
+mod trace;
 
 use std::num::NonZeroUsize;
 
@@ -17,16 +18,21 @@ use crate::machine::{self, Machine};
 use crate::output::{self, Failure};
 use crate::watch::{Watched, Watching};
 use task::Task;
+use trace::TraceFile;
 
 pub(crate) fn run(args: &RunArgs) -> Result<String, Failure> {
     refuse_what_does_not_apply(args)?;
     let watching = Watching { check: args.check, count: args.mem_counts };
-    let machine = Machine { device_memory: args.device_memory, heap: args.heap, watchdog: args.watchdog, watching };
-    let runtime = |mode| machine.runtime(args.on.as_deref(), mode, sched::by_name(&args.policy)?);
+    let RunArgs { device_memory, heap, watchdog, .. } = *args;
+    let runtime = |mode, timeline| {
+        let machine = Machine { device_memory, heap, watchdog, watching, timeline };
+        machine.runtime(args.on.as_deref(), mode, sched::by_name(&args.policy)?)
+    };
     // Mistakes in the arguments come before the files.
-    let (rt, watched) = runtime(args.memory)?;
-    let (reference_rt, reference_watched) = runtime(MemoryMode::Reference)?;
+    let (rt, watched) = runtime(args.memory, args.trace.is_some())?;
+    let (reference_rt, reference_watched) = runtime(MemoryMode::Reference, false)?;
     let task = Task::new(args)?;
+    let trace = args.trace.as_deref().map(TraceFile::create).transpose()?;
 
     // Neither run pays for what the first call of a process pays: FFT plans, fresh pages, unmeasured costs. Where memory is
     // watched, times mean little, and nothing is to be counted twice.
@@ -34,6 +40,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<String, Failure> {
         for rt in [&rt, &reference_rt] {
             task.run(rt, NonZeroUsize::MIN)?;
         }
+        rt.take_timeline();
     }
     let run = |rt, watched: &Watched| match task.run(rt, args.repeat) {
         Ok(report) => Ok(report.watched(watching, watched)),
@@ -43,7 +50,12 @@ pub(crate) fn run(args: &RunArgs) -> Result<String, Failure> {
             Err(failure)
         }
     };
-    let report = run(&rt, &watched)?.beside(run(&reference_rt, &reference_watched)?);
+    let report = run(&rt, &watched);
+    if let Some(trace) = trace {
+        // Of a run that failed too.
+        trace.write(&rt.take_timeline())?;
+    }
+    let report = report?.beside(run(&reference_rt, &reference_watched)?);
     let simulated: Vec<&str> =
         rt.allowed_pes().map(|pe| pe.name()).filter(|name| machine::is_simulated(name)).collect();
     if !simulated.is_empty() {

@@ -7,6 +7,7 @@ mod json;
 mod output;
 mod recordings;
 mod scenes;
+mod trace;
 mod watch;
 
 use std::ffi::OsStr;

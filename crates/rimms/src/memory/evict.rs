@@ -177,6 +177,9 @@ impl Leaves<'_> {
         let Some(block) = block.filter(|_| !stays) else { return Outcome::Stays };
         let removed = residency.remove(resources, &block);
         resources.tally.evicted();
+        if let Some(log) = &resources.log {
+            log.evicted(r, block.bytes());
+        }
         drop(locked);
         // Without the lock: this calls the device.
         drop((removed, block));

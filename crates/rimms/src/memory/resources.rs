@@ -7,7 +7,7 @@ use crate::coherence::{MemoryMode, ResourceId};
 use crate::device::{Device, DeviceError, Usage};
 use crate::error::Error;
 use crate::order::Order;
-use crate::trace::Tally;
+use crate::trace::{Log, Tally};
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 use std::sync::{Arc, OnceLock};
@@ -49,6 +49,8 @@ impl Drop for Operation<'_> {
 pub(crate) struct Resources {
     pub(crate) mode: MemoryMode,
     pub(crate) tally: Tally,
+    /// The timeline, if one is kept.
+    pub(crate) log: Option<Arc<Log>>,
     pub(crate) order: Order,
     pub(crate) links: Links,
     /// The resource of each queue's PE.
@@ -63,14 +65,15 @@ pub(crate) struct Resources {
 
 impl Resources {
     /// `devices[0]` is the host; `queues` are the resources that the PEs work on. With a limit, devices' operations are
-    /// watched.
+    /// watched; with a log, what is done is entered there.
     pub(crate) fn new(
         mode: MemoryMode,
         devices: Vec<Arc<dyn Device>>,
         queues: Vec<ResourceId>,
         has_limit: bool,
+        log: Option<Arc<Log>>,
     ) -> Self {
-        let (tally, order) = (Tally::new(devices.len(), queues.len()), Order::new(queues.len()));
+        let (tally, order) = (Tally::new(devices.len(), queues.len()), Order::new(queues.len(), log.clone()));
         let links = Links::new(devices.len());
         let resource = |device| Resource {
             device,
@@ -83,7 +86,7 @@ impl Resources {
         let all = devices.into_iter().map(resource).collect();
         let (any_lost, unfreed) = (AtomicBool::new(false), Mutex::new(Vec::new()));
         let clock = has_limit.then(Instant::now);
-        Self { mode, tally, order, links, queues, all, any_lost, clock, unfreed }
+        Self { mode, tally, log, order, links, queues, all, any_lost, clock, unfreed }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -191,6 +194,9 @@ impl Resources {
         let _operation = self.operation(r);
         let address = self.device(r).allocate(bytes).inspect_err(|_| registry.ended())?;
         let last_use = AtomicU64::new(0);
+        if let Some(log) = &self.log {
+            log.allocated(r, bytes);
+        }
         Ok(Arc::new(Block { resources: self.clone(), resource: r, address, bytes, last_use }))
     }
 }
@@ -233,6 +239,9 @@ impl Drop for Block {
             }
         }
         let _ended = Ended(self.resources.registry(self.resource));
+        if let Some(log) = &self.resources.log {
+            log.released(self.resource, self.bytes);
+        }
         self.resources.release(self.resource, self.address);
     }
 }

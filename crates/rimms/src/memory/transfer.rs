@@ -113,5 +113,8 @@ pub(super) fn make(datum: &Datum, region: &Region, step: Move, cause: Cause) -> 
     }
     resources.links.record(from.resource, to.resource, bytes, start.elapsed().as_nanos() as f64);
     resources.tally.copied(from.resource, to.resource, cause, bytes);
+    if let Some(log) = &resources.log {
+        log.copied(start, from.resource, to.resource, cause, bytes);
+    }
     Ok(Way::Direct)
 }

@@ -32,9 +32,11 @@ pub(crate) use users::Users;
 pub(crate) use waiters::Waiter;
 
 use crate::error::{Error, Result};
+use crate::trace::Log;
 use failures::Failures;
 use smallvec::SmallVec;
 use std::sync::Arc;
+use std::time::Instant;
 use waiters::Waiters;
 
 /// Tickets that something comes after: the latest of each queue.
@@ -54,11 +56,12 @@ pub(crate) struct Order {
     pub(crate) lines: Timelines,
     failures: Failures,
     waiters: Waiters,
+    log: Option<Arc<Log>>,
 }
 
 impl Order {
-    pub(crate) fn new(queues: usize) -> Self {
-        Self { lines: Timelines::new(queues), failures: Failures::default(), waiters: Waiters::default() }
+    pub(crate) fn new(queues: usize, log: Option<Arc<Log>>) -> Self {
+        Self { lines: Timelines::new(queues), failures: Failures::default(), waiters: Waiters::default(), log }
     }
 
     /// Returns once the ticket is done, however that came out.
@@ -72,8 +75,21 @@ impl Order {
         if in_kernel() {
             return Err(Error::WouldDeadlock);
         }
-        self.waiters.wait(&self.lines, ticket);
+        self.entered(ticket, || self.waiters.wait(&self.lines, ticket));
         Ok(())
+    }
+
+    /// A worker's wait for a call that its own comes after.
+    pub(crate) fn wait_in_worker(&self, ticket: Ticket) {
+        self.entered(ticket, || self.lines.wait(ticket));
+    }
+
+    fn entered(&self, ticket: Ticket, wait: impl FnOnce()) {
+        let start = self.log.as_ref().map(|log| (log, Instant::now()));
+        wait();
+        if let Some((log, start)) = start {
+            log.waited(start, ticket.queue(), ticket.place());
+        }
     }
 
     /// What became of a call that is done.

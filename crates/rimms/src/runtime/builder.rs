@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::memory::Resources;
 use crate::order::MAX_QUEUES;
 use crate::sched::{Costs, Locality, Policy};
+use crate::trace::Log;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -37,6 +38,7 @@ pub struct RuntimeBuilder {
     policy: Arc<dyn Policy>,
     time_limit: Option<Duration>,
     watch: Option<Watch>,
+    keeps_timeline: bool,
 }
 
 impl Default for RuntimeBuilder {
@@ -48,6 +50,7 @@ impl Default for RuntimeBuilder {
             policy: Arc::new(Locality),
             time_limit: None,
             watch: None,
+            keeps_timeline: false,
         }
     }
 }
@@ -108,6 +111,13 @@ impl RuntimeBuilder {
         self
     }
 
+    /// Keeps a [`Timeline`](crate::trace::Timeline) of all calls, copies, waits, allocations and evictions. It grows until
+    /// it is [taken](Runtime::take_timeline); an entry takes about a hundred bytes and as many nanoseconds.
+    pub fn timeline(mut self) -> Self {
+        self.keeps_timeline = true;
+        self
+    }
+
     /// The runtime.
     ///
     /// # Errors
@@ -159,6 +169,7 @@ impl RuntimeBuilder {
                 devices,
                 pes.iter().map(Pe::resource).collect(),
                 self.time_limit.is_some(),
+                self.keeps_timeline.then(|| Arc::new(Log::new())),
             )),
             costs: Costs::new(pes.len()),
             pes,

@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 use crate::memory::{Hold, Node, bring};
 use crate::op::{Call, Role};
 use crate::order::kernel_scope;
-use crate::trace::Cause;
+use crate::trace::{Cause, Log, Traced};
 use smallvec::SmallVec;
 use std::sync::Arc;
 use std::time::Instant;
@@ -139,10 +139,14 @@ impl Shared {
         }
         // Keeps the operands in their places until states are recorded; empty, and free, where nothing can move them.
         let mut holds: Holds<'_> = SmallVec::new();
-        let done = self.place_and_launch(at, pe, job, &mut holds).and_then(|()| self.bring_back(pe, job));
+        let traced = self.resources.log.as_deref().map(Log::call);
+        let done = self.place_and_launch(at, pe, job, &mut holds, &traced).and_then(|()| self.bring_back(pe, job));
         // From here on nobody takes the call away from us; or somebody has, and it is ours no longer.
         if job.task.is_some_and(|task| !task.end()) {
             return Err(Failure { error: Error::WouldDeadlock, elsewhere: false });
+        }
+        if let Some(traced) = &traced {
+            traced.end(at, job.call, done.is_err());
         }
         if let Err(stop) = done {
             return Err(self.stopped(pe, job, *stop));
@@ -156,7 +160,14 @@ impl Shared {
 
     /// Brings the operands to their place, and launches.
     #[inline]
-    fn place_and_launch<'a>(&self, at: usize, pe: &Pe, job: &Job<'a>, holds: &mut Holds<'a>) -> Result<(), Box<Stop>> {
+    fn place_and_launch<'a>(
+        &self,
+        at: usize,
+        pe: &Pe,
+        job: &Job<'a>,
+        holds: &mut Holds<'a>,
+        traced: &Option<Traced<'_>>,
+    ) -> Result<(), Box<Stop>> {
         let mut operands: Places<'_> = SmallVec::new();
         if pe.resource.is_host() || self.resources.mode == MemoryMode::ZeroCopy {
             for (node, role) in job.operands {
@@ -177,7 +188,10 @@ impl Shared {
         if !job.begin(pe) {
             return Err(Stop::before(self.resources.gone(pe.resource)));
         }
-        let launched = self.launch(at, pe, job, &operands);
+        let launched = match traced {
+            None => self.launch(at, pe, job, &operands),
+            Some(traced) => traced.launch(|| self.launch(at, pe, job, &operands)),
+        };
         drop(turn);
         launched.map_err(|e| Box::new(Stop::Launch(e)))
     }

@@ -36,7 +36,7 @@ use crate::error::{Error, Result};
 use crate::memory::Resources;
 use crate::order::{in_kernel, in_own_thread};
 use crate::sched::{Costs, Policy};
-use crate::trace::Counters;
+use crate::trace::{Counters, Log, Timeline};
 use bytemuck::Pod;
 use pe::PeSet;
 use std::fmt;
@@ -214,6 +214,19 @@ impl Runtime {
     /// ([`finish`](Self::finish) waits for them).
     pub fn counters(&self) -> Counters {
         self.core.resources.tally.snapshot(self.core.pes.iter().map(Pe::name))
+    }
+
+    /// What was done since this was last asked, or since the runtime was built: all that is done by now. Calls that are
+    /// not done yet are not in it. Empty unless the runtime [keeps one](RuntimeBuilder::timeline).
+    pub fn take_timeline(&self) -> Timeline {
+        let resources = &self.core.resources;
+        let log = resources.log.as_deref();
+        Timeline {
+            entries: log.map(Log::take).unwrap_or_default(),
+            pes: self.core.pes.iter().map(|pe| pe.name().into()).collect(),
+            resources: resources.ids().map(|r| resources.device(r).info().name.clone()).collect(),
+            threads: log.map(Log::threads).unwrap_or_default(),
+        }
     }
 
     /// The memory mode.

@@ -146,7 +146,7 @@ fn execute(shared: &Shared, at: usize, pe: &Pe, work: &Work, task: Option<&Task>
     for ticket in &work.after {
         if !shared.resources.order.lines.is_done(*ticket) {
             pe.queue.set_waiting(Some(*ticket));
-            shared.resources.order.lines.wait(*ticket);
+            shared.resources.order.wait_in_worker(*ticket);
             pe.queue.set_waiting(None);
         }
     }
