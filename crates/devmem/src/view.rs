@@ -118,9 +118,21 @@ impl<'a, O: Observer> View<'a, O> {
     /// As [`Memory::load`].
     #[inline]
     pub fn load(&self, address: Address, into: &mut [u8]) -> Result<(), Fault> {
-        let result = self.memory.load_at(address, into).map_err(|fault| self.named(fault));
-        self.observer.load(self.at(), &self.event(address, into.len(), result.as_ref().copied()));
-        result.map(drop)
+        match self.memory.load_at(address, into) {
+            Ok(root) => {
+                self.observer.load(self.at(), &self.event(address, into.len(), Ok(root)));
+                Ok(())
+            }
+            Err(fault) => Err(self.tell_refused_load(address, into.len(), fault)),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn tell_refused_load(&self, address: Address, size: usize, fault: Fault) -> Fault {
+        let fault = self.named(fault);
+        self.observer.load(self.at(), &self.event(address, size, Err(&fault)));
+        fault
     }
 
     /// The value at `address`, as [`Memory::load_value`].
@@ -157,13 +169,27 @@ impl<'a, O: Observer> View<'a, O> {
     /// As [`Memory::store`].
     #[inline]
     pub fn store(&self, address: Address, from: &[u8]) -> Result<(), Fault> {
-        let store = || match self.compares_stores() {
+        let stored = match self.compares_stores() {
+            _ if self.is_constant => Err(self.constant_fault(address, from.len())),
             true => self.memory.store_at::<true>(address, from),
             false => self.memory.store_at::<false>(address, from),
         };
-        let result = self.refuse_change(address, from.len()).and_then(|()| store());
-        self.tell_store(address, from.len(), &result, Data::Bytes(from));
-        result.map(drop)
+        match stored {
+            Ok((root, changes)) => {
+                let event = self.event(address, from.len(), Ok(root));
+                self.observer.store(self.at(), &event, Stored { data: Data::Bytes(from), changes });
+                Ok(())
+            }
+            Err(fault) => Err(self.tell_refused_store(address, from, fault)),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn tell_refused_store(&self, address: Address, from: &[u8], fault: Fault) -> Fault {
+        let event = self.event(address, from.len(), Err(&fault));
+        self.observer.store(self.at(), &event, Stored { data: Data::Bytes(from), changes: true });
+        fault
     }
 
     /// Stores a value at `address`, as [`Memory::store_value`].

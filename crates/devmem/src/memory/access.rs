@@ -6,6 +6,7 @@
 use bytemuck::Pod;
 
 use super::Memory;
+use crate::raw::block::Block;
 use crate::raw::words::Bytes;
 use crate::{Access, Address, Fault};
 
@@ -135,8 +136,8 @@ impl Memory {
 
     #[inline(always)]
     fn load_words<T: Pod, const N: usize>(&self, address: Address) -> Option<(T, Address)> {
-        let range = Range::of::<T>(address, Access::Read);
-        self.try_with::<0, _>(range, |bytes, root| (bytemuck::cast(bytes.load_words::<N>()), root))
+        let load = |bytes: Bytes<'_>, root| (bytemuck::cast(bytes.load_words::<N>()), root);
+        self.try_words::<T, N, _>(address, Access::Read, load)
     }
 
     /// Why the access to a value may not be done; `Ok` if it may (now).
@@ -188,7 +189,7 @@ impl Memory {
         address: Address,
         value: T,
     ) -> Option<(Address, bool)> {
-        self.try_with::<0, _>(Range::of::<T>(address, Access::Write), |bytes, root| {
+        self.try_words::<T, N, _>(address, Access::Write, |bytes, root| {
             let words: [u32; N] = bytemuck::cast(value);
             let changes = !COMPARE || bytes.load_words::<N>() != words;
             bytes.store_words::<N>(words);
@@ -328,9 +329,48 @@ impl Memory {
             Access::Atomic => block.changeable(address.raw(), size, alignment),
             _ => block.readable(address.raw(), size, alignment),
         };
-        let root = block.root().wrapping_add(address.raw().wrapping_sub(block.base()));
-        Some(act(bytes?, Address::from_raw(root)))
+        Some(act(bytes?, root_in(block, address)))
     }
+
+    /// As [`try_with`](Self::try_with), for `SIZE` bytes at a multiple of as many: a shorter check.
+    #[inline(always)]
+    pub(super) fn try_unit<const SIZE: u64, R>(
+        &self,
+        address: Address,
+        access: Access,
+        act: impl FnOnce(Bytes<'_>, Address) -> R,
+    ) -> Option<R> {
+        let pinned = self.table.pin::<0>(address)?;
+        let block = pinned.block();
+        let bytes = match access {
+            Access::Write => block.writable_unit::<SIZE>(address.raw()),
+            Access::Atomic => block.changeable_unit::<SIZE>(address.raw()),
+            _ => block.readable_unit::<SIZE>(address.raw()),
+        };
+        Some(act(bytes?, root_in(block, address)))
+    }
+
+    /// The bytes of a value of `N` words, by the shorter check where the type is aligned to its size.
+    #[inline(always)]
+    fn try_words<T, const N: usize, R>(
+        &self,
+        address: Address,
+        access: Access,
+        act: impl FnOnce(Bytes<'_>, Address) -> R,
+    ) -> Option<R> {
+        match (size_of::<T>(), align_of::<T>()) {
+            (4, 4) => self.try_unit::<4, _>(address, access, act),
+            (8, 8) => self.try_unit::<8, _>(address, access, act),
+            (16, 16) => self.try_unit::<16, _>(address, access, act),
+            _ => self.try_with::<0, _>(Range::of::<T>(address, access), act),
+        }
+    }
+}
+
+/// Where an address of the block's buffer is in the buffer that the bytes belong to.
+#[inline(always)]
+fn root_in(block: &Block, address: Address) -> Address {
+    Address::from_raw(block.root().wrapping_add(address.raw().wrapping_sub(block.base())))
 }
 
 /// Whether the range holds these bytes, as many as they are.

@@ -52,7 +52,7 @@ impl Memory {
         op: AtomicOp,
         operand: T,
     ) -> Option<Change<T>> {
-        self.try_change(address, |word| T::change(word, op, operand), |value| Some(value.apply(op, operand)))
+        self.try_change(address, move |word| T::change(word, op, operand), move |value| Some(value.apply(op, operand)))
     }
 
     /// Why the operation may not be done; `Ok` if it may (now).
@@ -87,8 +87,8 @@ impl Memory {
 
     #[inline(always)]
     pub(crate) fn try_change_if<T: AtomicInteger>(&self, address: Address, expected: T, new: T) -> Option<Change<T>> {
-        let exchange = |word: T::Word<'_>| T::compare_exchange(word, expected, new);
-        let change = self.try_change(address, exchange, |value| (value == expected).then_some(new))?;
+        let exchange = move |word: T::Word<'_>| T::compare_exchange(word, expected, new);
+        let change = self.try_change(address, exchange, move |value| (value == expected).then_some(new))?;
         Some(Change { stored: change.before == expected, ..change })
     }
 
@@ -96,6 +96,28 @@ impl Memory {
     /// the access may be done.
     #[inline(always)]
     fn try_change<T: AtomicValue>(
+        &self,
+        address: Address,
+        on_word: impl Fn(<T as Sealed>::Word<'_>) -> T + Copy,
+        apply: impl Fn(T) -> Option<T> + Copy,
+    ) -> Option<Change<T>> {
+        let change = |bytes: Bytes<'_>, root: Address| {
+            Some(Change { before: on_word(T::word(bytes)?), stored: true, aligned: true, root })
+        };
+        let done = match size_of::<T>() {
+            4 => self.try_unit::<4, _>(address, Access::Atomic, change),
+            _ => self.try_unit::<8, _>(address, Access::Atomic, change),
+        };
+        match done.flatten() {
+            Some(change) => Some(change),
+            None => self.try_change_anywhere(address, on_word, apply),
+        }
+    }
+
+    /// The same at any offset.
+    #[cold]
+    #[inline(never)]
+    fn try_change_anywhere<T: AtomicValue>(
         &self,
         address: Address,
         on_word: impl Fn(<T as Sealed>::Word<'_>) -> T,
@@ -108,8 +130,6 @@ impl Memory {
         })
     }
 
-    #[cold]
-    #[inline(never)]
     fn change_locked<T: AtomicValue>(
         &self,
         root: Address,

@@ -113,6 +113,24 @@ impl Block {
         self.within(self.readable.min(self.writable), address, size, alignment)
     }
 
+    /// As [`readable`](Self::readable), for `SIZE` bytes at a multiple of as many: 4, 8 or 16.
+    #[inline(always)]
+    pub(crate) fn readable_unit<const SIZE: u64>(&self, address: u64) -> Option<Bytes<'_>> {
+        self.unit_within::<SIZE>(self.readable, address)
+    }
+
+    /// As [`writable`](Self::writable), likewise.
+    #[inline(always)]
+    pub(crate) fn writable_unit<const SIZE: u64>(&self, address: u64) -> Option<Bytes<'_>> {
+        self.unit_within::<SIZE>(self.writable, address)
+    }
+
+    /// As [`changeable`](Self::changeable), likewise.
+    #[inline(always)]
+    pub(crate) fn changeable_unit<const SIZE: u64>(&self, address: u64) -> Option<Bytes<'_>> {
+        self.unit_within::<SIZE>(self.readable.min(self.writable), address)
+    }
+
     /// A part of this buffer as a buffer of its own, for the holder of the buffer that the bytes belong to.
     pub(super) fn lend(&self, origin: u64, size: u64) -> Option<Lent> {
         let fits = origin.checked_add(size)? <= self.length() && origin.is_multiple_of(PART_ALIGN);
@@ -131,6 +149,21 @@ impl Block {
         // SAFETY: offset + size ≤ limit bytes lie at `data`, in whole words; the block is published, so it and they
         // live as long as the pin that lent `self`, and the bytes are only used through `Bytes`.
         Some(unsafe { Bytes::new(self.data, offset as usize, size as usize) })
+    }
+
+    /// One comparison checks index, generation, bounds and alignment. A buffer has `limit / SIZE` units; the offset is
+    /// `SIZE` times the number of one of them exactly if, rotated, it is less than that: bits of a misaligned one come to
+    /// the top, where those of a foreign address are already.
+    #[inline(always)]
+    fn unit_within<const SIZE: u64>(&self, limit: u64, address: u64) -> Option<Bytes<'_>> {
+        const { assert!(SIZE == 4 || SIZE == 8 || SIZE == 16) };
+        let offset = address.wrapping_sub(self.base);
+        if offset.rotate_right(SIZE.ilog2()) >= limit >> SIZE.ilog2() {
+            return None;
+        }
+        // SAFETY: no buffer has 2^63 bytes, so no bit was rotated to the top: offset is a multiple of SIZE, and with it of a
+        // word, and offset + SIZE ≤ limit bytes lie at `data`; the rest as for `within`.
+        Some(unsafe { Bytes::of_words(self.data, offset as usize, SIZE as usize) })
     }
 }
 

@@ -46,6 +46,17 @@ impl<'a> Bytes<'a> {
         Bytes { first, skip, len, _storage: PhantomData }
     }
 
+    /// The bytes `offset .. offset + len` of the storage at `data`, where that is known to begin with a word.
+    ///
+    /// # Safety
+    /// As [`new`](Self::new), and `offset` is a multiple of a word.
+    #[inline(always)]
+    pub(super) unsafe fn of_words(data: *const u8, offset: usize, len: usize) -> Self {
+        // SAFETY: the first word is inside the storage, says the caller.
+        let first = unsafe { data.add(offset) }.cast();
+        Bytes { first, skip: 0, len, _storage: PhantomData }
+    }
+
     /// The word `i` after the first.
     ///
     /// # Safety
