@@ -1,13 +1,13 @@
 //! Execution: kernels on slices, whose operands are loaded through the simulated memory, computed on, and stored back; and
 //! kernels for work-items, which work in that memory themselves.
 
-use super::memory::{SimMemory, fault, load, store};
+use super::memory::{Port, SimMemory, fault};
 use super::parts::Parts;
 use crate::device::host::{kernels, launch::contained};
 use crate::device::staging::Staged;
 use crate::device::{DeviceError, DeviceInfo, Operand, Operation};
-use crate::op::{Call, ItemCall, ItemKernel, Target, UserCall, Watch};
-use rimms_devmem::{Address, Failure, Memory, Outcome, View};
+use crate::op::{Call, ItemCall, ItemKernel, Target, UserCall};
+use rimms_devmem::{Address, Failure, Memory, Outcome};
 
 pub(super) fn run(
     info: &DeviceInfo,
@@ -21,34 +21,34 @@ pub(super) fn run(
         None if memory.is_watched() => {
             let parts = Parts::new(info, memory, call, operands)?;
             parts.forget_outputs(operands).map_err(|e| fault(info, Operation::Launch, &e))?;
-            memory
-                .device()
-                .task(call.name(), |item| run_slices(info, call, operands, item.global(), |i, _| parts[i].address))
+            memory.device().task(call.name(), |item| {
+                run_slices(info, call, operands, &Port::seen(item.global()), |i, _| parts[i].address)
+            })
         }
-        None => run_slices(info, call, operands, memory.device().host(), |_, operand| {
-            Address::from_raw(operand.span().address)
-        }),
+        None => {
+            run_slices(info, call, operands, &memory.port(), |_, operand| Address::from_raw(operand.span().address))
+        }
     }
 }
 
-/// A kernel on slices, which `view` fills and empties: each operand is one access.
+/// A kernel on slices, which are filled and emptied through `port`: each operand is one access.
 fn run_slices(
     info: &DeviceInfo,
     call: &Call,
     operands: &[Operand<'_>],
-    view: View<'_, Watch>,
+    port: &Port<'_>,
     address: impl Fn(usize, &Operand<'_>) -> Address,
 ) -> Result<(), DeviceError> {
     let failed = |e| fault(info, Operation::Launch, &e);
     let mut staged = Staged::new(info, operands)?;
     for (i, (operand, bytes)) in staged.iter_mut().enumerate().filter(|(_, (o, _))| o.role().reads()) {
-        load(&view, address(i, operand), &operand.span().rows, bytes).map_err(failed)?;
+        port.load(address(i, operand), &operand.span().rows, bytes).map_err(failed)?;
     }
     let mut args = staged.args();
     contained(info, || kernels::run(call, Target::Sim, &mut args))?;
     drop(args);
     for (i, (operand, bytes)) in staged.iter_mut().enumerate().filter(|(_, (o, _))| o.role().writes()) {
-        store(&view, address(i, operand), &operand.span().rows, bytes).map_err(failed)?;
+        port.store(address(i, operand), &operand.span().rows, bytes).map_err(failed)?;
     }
     Ok(())
 }

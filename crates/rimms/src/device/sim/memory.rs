@@ -1,7 +1,7 @@
 //! A simulated device's memory: one checked buffer under a marking system.
 //!
-//! Owns [`SimMemory`]. All transfers go through views, so that whoever watches the device sees them; what only
-//! prepares a block (its poison) does not.
+//! Owns [`SimMemory`], and [`Port`], through which all transfers go: by a view where somebody watches, so that they are seen,
+//! and otherwise straight to the memory, at no cost. What only prepares a block (its poison) is seen by nobody.
 
 use crate::device::{DeviceError, DeviceErrorKind, DeviceInfo, HostSource, HostTarget, Operation, Rows, Span, Usage};
 use crate::op::Watch;
@@ -39,6 +39,11 @@ impl SimMemory {
         let checks = |list: &Findings| ((Memcheck::new(list), Uninitialised::new(list)), Races::new(list));
         let watch = (findings.map(checks), counters.cloned());
         Self { device: self.device.observed_by(watch), ..self }
+    }
+
+    /// The memory as the host uses it.
+    pub(super) fn port(&self) -> Port<'_> {
+        Port { memory: self.device.memory(), seen: self.is_watched().then(|| self.device.host()) }
     }
 
     pub(super) fn device(&self) -> &Device<Watch> {
@@ -89,29 +94,32 @@ impl SimMemory {
 
     pub(super) fn write(&self, info: &DeviceInfo, from: &HostSource<'_>, to: &Span) -> Result<(), DeviceError> {
         DeviceError::check_shapes(info, Operation::Upload, from.rows(), &to.rows)?;
-        let host = self.device.host();
+        let port = self.port();
         let done = match from.whole() {
-            Some(bytes) => store(&host, Address::from_raw(to.address), &to.rows, bytes),
-            None => (0..to.rows.rows).try_for_each(|i| host.store(Address::from_raw(to.row(i)), from.row(i))),
+            Some(bytes) => port.store(Address::from_raw(to.address), &to.rows, bytes),
+            None => (0..to.rows.rows)
+                .try_for_each(|i| port.store(Address::from_raw(to.row(i)), &Rows::run(to.rows.row_bytes), from.row(i))),
         };
         done.map_err(|e| fault(info, Operation::Upload, &e))
     }
 
     pub(super) fn read(&self, info: &DeviceInfo, from: &Span, to: &mut HostTarget<'_>) -> Result<(), DeviceError> {
         DeviceError::check_shapes(info, Operation::Download, &from.rows, to.rows())?;
-        let host = self.device.host();
+        let port = self.port();
         let done = match to.whole() {
-            Some(bytes) => load(&host, Address::from_raw(from.address), &from.rows, bytes),
-            None => (0..from.rows.rows).try_for_each(|i| host.load(Address::from_raw(from.row(i)), to.row(i))),
+            Some(bytes) => port.load(Address::from_raw(from.address), &from.rows, bytes),
+            None => (0..from.rows.rows).try_for_each(|i| {
+                port.load(Address::from_raw(from.row(i)), &Rows::run(from.rows.row_bytes), to.row(i))
+            }),
         };
         done.map_err(|e| fault(info, Operation::Download, &e))
     }
 
     pub(super) fn copy_from(&self, info: &DeviceInfo, peer: &Self, from: &Span, to: &Span) -> Result<(), DeviceError> {
         DeviceError::check_shapes(info, Operation::Copy, &from.rows, &to.rows)?;
-        let (host, source) = (self.device.host(), peer.device.host());
+        let (port, source) = (self.port(), peer.port());
         let row = |a: u64, b: u64, bytes: usize| {
-            host.copy_from(Address::from_raw(b), &source, Address::from_raw(a), bytes as u64)
+            port.copy_from(Address::from_raw(b), &source, Address::from_raw(a), bytes as u64)
         };
         let done = if from.rows.is_run() && to.rows.is_run() {
             row(from.address, to.address, from.rows.bytes())
@@ -122,14 +130,44 @@ impl SimMemory {
     }
 }
 
-/// Loads all rows that begin at `address`, one behind the other.
-pub(super) fn load(view: &View<'_, Watch>, address: Address, rows: &Rows, into: &mut [u8]) -> Result<(), Fault> {
-    if rows.is_run() { view.load(address, into) } else { view.load_rows(address, of_memory(rows), into) }
+/// A simulated memory as somebody uses it.
+pub(super) struct Port<'a> {
+    memory: &'a Memory,
+    /// Where somebody watches: as who uses it.
+    seen: Option<View<'a, Watch>>,
 }
 
-/// Stores bytes to the rows that begin at `address`.
-pub(super) fn store(view: &View<'_, Watch>, address: Address, rows: &Rows, from: &[u8]) -> Result<(), Fault> {
-    if rows.is_run() { view.store(address, from) } else { view.store_rows(address, of_memory(rows), from) }
+impl<'a> Port<'a> {
+    pub(super) fn seen(view: View<'a, Watch>) -> Self {
+        Self { memory: view.memory(), seen: Some(view) }
+    }
+
+    /// Loads all rows that begin at `address`, one behind the other.
+    pub(super) fn load(&self, address: Address, rows: &Rows, into: &mut [u8]) -> Result<(), Fault> {
+        match (&self.seen, rows.is_run()) {
+            (None, true) => self.memory.load(address, into),
+            (None, false) => self.memory.load_rows(address, of_memory(rows), into),
+            (Some(view), true) => view.load(address, into),
+            (Some(view), false) => view.load_rows(address, of_memory(rows), into),
+        }
+    }
+
+    /// Stores bytes to the rows that begin at `address`.
+    pub(super) fn store(&self, address: Address, rows: &Rows, from: &[u8]) -> Result<(), Fault> {
+        match (&self.seen, rows.is_run()) {
+            (None, true) => self.memory.store(address, from),
+            (None, false) => self.memory.store_rows(address, of_memory(rows), from),
+            (Some(view), true) => view.store(address, from),
+            (Some(view), false) => view.store_rows(address, of_memory(rows), from),
+        }
+    }
+
+    fn copy_from(&self, to: Address, source: &Self, from: Address, size: u64) -> Result<(), Fault> {
+        match (&self.seen, &source.seen) {
+            (Some(view), Some(source)) => view.copy_from(to, source, from, size),
+            _ => self.memory.copy_from(to, source.memory, from, size),
+        }
+    }
 }
 
 /// Rows as the simulated memory counts them.
