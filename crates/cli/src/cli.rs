@@ -182,6 +182,10 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
 
+    /// The range-Doppler map (pulse-doppler) or the image (sar) as a picture
+    #[arg(long, value_name = "FILE.png")]
+    pub(crate) image: Option<PathBuf>,
+
     /// One JSON object on stdout
     #[arg(long)]
     pub(crate) json: bool,

@@ -6,6 +6,7 @@
 //! | [`machine`] | the PEs there are, and a runtime of those asked for |
 //! | [`watch`] | what is watched on simulated devices |
 //! | [`devices`], [`run`], [`scene`], [`bench`] | one subcommand each |
+//! | [`image`] | pictures of what was found |
 //! | [`output`] | stdout, stderr, exit codes |
 //!
 //! Exit codes: 0, 1 for a failure (findings of `--check` among them), 2 for a mistake in the arguments. Whatever goes wrong is one line on stderr.
@@ -13,6 +14,7 @@
 mod bench;
 mod cli;
 mod devices;
+mod image;
 mod machine;
 mod output;
 mod run;

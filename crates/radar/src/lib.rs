@@ -36,12 +36,14 @@ pub mod scene;
 pub mod sigmf;
 
 mod error;
+mod image;
 mod reserve;
 mod shape;
 mod truth;
 
 pub use error::{Error, Result};
 pub use geometry::{Detection, Geometry};
+pub use image::Image;
 pub use input::Recording;
 pub use shape::Shape;
 pub use truth::Truth;

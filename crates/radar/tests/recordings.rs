@@ -80,7 +80,7 @@ fn sar_on_every_pe_set_in_every_mode_and_style() {
                 let outcome = sar::run(&builder.build().unwrap(), &echoes, &config).unwrap();
                 let case = format!("{pes}, {mode}, {style}, {alloc}");
                 assert!(outcome.max_error.unwrap() < 1e-4, "{case}: {:?}", outcome.max_error);
-                let found = Brightest::of(outcome.result.shape, &outcome.result.magnitudes);
+                let found = Brightest::of(outcome.result.shape(), outcome.result.magnitudes());
                 assert_eq!((found.peak_row, found.peak_col), (127, 306), "{case}");
                 assert!((found.peak - 0.10563).abs() < 1e-4, "{case}: {found:?}");
                 let busy = outcome.calls_by_pe.iter().filter(|(_, calls)| *calls > 0).count();

@@ -5,7 +5,7 @@ mod common;
 
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use rimms_radar::apps::{pulse_doppler, radar_correlator, sar};
+use rimms_radar::apps::{Config, Style, pulse_doppler, radar_correlator, sar};
 use rimms_radar::reception::Echo;
 use rimms_radar::sar::{Scatterer, Scene as SarScene};
 use rimms_radar::scene::{Scene, Target};
@@ -72,7 +72,7 @@ fn sar_on_sixty_random_scenes() {
 
         let image = oracle::sar_image(&echoes).unwrap();
         let brightest = image.iter().copied().fold(0.0, f64::max);
-        for (found, wanted) in outcome.result.magnitudes.iter().zip(&image) {
+        for (found, wanted) in outcome.result.magnitudes().iter().zip(&image) {
             assert!((f64::from(*found) - wanted).abs() < TOLERANCE * brightest, "{case}: {found}, {wanted}");
         }
         if noise == 0.0 {
@@ -105,5 +105,26 @@ fn radar_correlator_on_sixty_random_echoes() {
         let index = found.lag_samples.rem_euclid(2 * samples as i64) as usize;
         assert!((correlation[index].norm() / largest - 1.0).abs() < TOLERANCE, "{case}: {found:?}");
         assert_eq!(found.lag_s, found.lag_samples as f64 / reception.rate_hz());
+    }
+}
+
+#[test]
+fn the_map_that_is_handed_out_is_that_of_the_definition_and_costs_no_copies() {
+    let recording = Scene::new(Geometry::new(Shape::new(21, 16).unwrap(), 1e-4).unwrap()).recording().unwrap();
+    let map = oracle::range_doppler(&recording).unwrap();
+    for style in [Style::Paper, Style::Best] {
+        for mode in common::MODES {
+            let run = |map| {
+                let config = Config { style, map, ..Config::default() };
+                pulse_doppler::run(&common::accelerator(mode, 0), &recording, &config).unwrap()
+            };
+            let (with, without) = (run(true), run(false));
+            assert_eq!((with.traffic, without.map), (without.traffic, None));
+            let image = with.map.unwrap();
+            assert_eq!(image.shape().to_string(), "21x32");
+            for (found, wanted) in image.magnitudes().iter().zip(map.magnitudes()) {
+                assert!((f64::from(*found) - wanted).abs() < TOLERANCE * map.peak().magnitude, "{style} {mode}");
+            }
+        }
     }
 }

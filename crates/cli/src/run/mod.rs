@@ -56,6 +56,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<String, Failure> {
         trace.write(&rt.take_timeline())?;
     }
     let report = report?.beside(run(&reference_rt, &reference_watched)?);
+    if let (Some(path), Some(image)) = (&args.image, &report.map) {
+        task.plot(image, report.result.finding).write(path)?;
+    }
     let simulated: Vec<&str> =
         rt.allowed_pes().map(|pe| pe.name()).filter(|name| machine::is_simulated(name)).collect();
     if !simulated.is_empty() {
@@ -73,11 +76,12 @@ fn verdict(result: String, findings: usize) -> Result<String, Failure> {
 /// Options of other applications, or of the other style, are mistakes, not silently ignored.
 fn refuse_what_does_not_apply(args: &RunArgs) -> Result<(), Failure> {
     use App::{PulseDoppler, RadarCorrelator, Sar, ThreeZip, TwoFft, TwoFzf};
-    let options: [(&str, bool, &[App]); 5] = [
+    let options: [(&str, bool, &[App]); 6] = [
         ("--input", args.input.is_some(), &[RadarCorrelator, PulseDoppler, Sar]),
         ("--shape", args.shape.is_some(), &[PulseDoppler, Sar]),
         ("--pri", args.pri.is_some(), &[PulseDoppler]),
         ("--points", args.points.is_some(), &[TwoFft, TwoFzf, ThreeZip, RadarCorrelator]),
+        ("--image", args.image.is_some(), &[PulseDoppler, Sar]),
         ("--conj", args.conj.is_some(), &[RadarCorrelator, PulseDoppler]),
     ];
     match options.iter().find(|(_, given, apps)| *given && !apps.contains(&args.app)) {

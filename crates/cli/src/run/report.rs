@@ -2,10 +2,10 @@
 
 use rimms::Runtime;
 use rimms::trace::Flow;
-use rimms_radar::Detection;
 use rimms_radar::apps::radar_correlator::Lag;
 use rimms_radar::apps::{Outcome, Style, Times, Traffic};
 use rimms_radar::sar::Brightest;
+use rimms_radar::{Detection, Image};
 use serde::Serialize;
 
 use crate::output::Failure;
@@ -36,6 +36,9 @@ pub(super) struct Report {
     /// For people only.
     #[serde(skip)]
     pub(super) calls_by_pe: Vec<(Box<str>, u64)>,
+    /// The picture that the answer was found in, if one is to be drawn.
+    #[serde(skip)]
+    pub(super) map: Option<Image>,
 }
 
 #[derive(Debug, Serialize)]
@@ -98,7 +101,7 @@ pub(super) struct Seconds {
 
 impl Report {
     pub(super) fn new(app: &'static str, style: Style, rt: &Runtime, outcome: Outcome<Finding>) -> Self {
-        let Outcome { result: finding, max_error, traffic, times, calls_by_pe, retries, evictions } = outcome;
+        let Outcome { result: finding, max_error, traffic, times, calls_by_pe, retries, evictions, map } = outcome;
         let Times { overall, computation, allocate, fragment } = times;
         Self {
             app,
@@ -116,6 +119,7 @@ impl Report {
             mem_counts: None,
             reference: None,
             calls_by_pe,
+            map,
         }
     }
 

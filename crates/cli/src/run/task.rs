@@ -6,12 +6,13 @@ use std::path::Path;
 use rimms::{Complex32, Runtime};
 use rimms_radar::apps::{Config, Placement, Style, pulse_doppler, radar_correlator, sar, three_zip, two_fft, two_fzf};
 use rimms_radar::reception::{self, Echo, Reception};
-use rimms_radar::sar::{self as echoes, Brightest, Echoes};
+use rimms_radar::sar::{self as echoes, Brightest, Echoes, cell_m};
 use rimms_radar::scene::Scene;
-use rimms_radar::{Geometry, Recording, Shape, geometry, input};
+use rimms_radar::{Geometry, Image, Recording, Shape, geometry, input};
 
 use super::report::{Finding, Report};
 use crate::cli::{App, RunArgs};
+use crate::image::{Axis, Plot};
 use crate::output::Failure;
 
 /// Samples of 2FFT, 2FZF and 3ZIP where none are asked for.
@@ -57,7 +58,11 @@ impl Task {
         };
         let RunArgs { style, alloc, repeat, .. } = *args;
         let conj = args.conj.unwrap_or_default();
-        Ok(Self { app: args.app, input, config: Config { style, conj, alloc, placement, repeat } })
+        Ok(Self {
+            app: args.app,
+            input,
+            config: Config { style, conj, alloc, placement, repeat, map: args.image.is_some() },
+        })
     }
 
     pub(super) fn run(&self, rt: &Runtime, repeat: NonZeroUsize) -> Result<Report, Failure> {
@@ -68,11 +73,49 @@ impl Task {
             Input::ThreeZip(signals) => three_zip::run(rt, signals, &config)?.map(|_| Finding::Signal {}),
             Input::RadarCorrelator(reception, _) => radar_correlator::run(rt, reception, &config)?.map(Finding::Lag),
             Input::PulseDoppler(recording) => pulse_doppler::run(rt, recording, &config)?.map(Finding::Detection),
-            Input::Sar(echoes) => sar::run(rt, echoes, &config)?
-                .map(|image| Finding::Image(Brightest::of(image.shape, &image.magnitudes))),
+            Input::Sar(echoes) => {
+                let outcome = sar::run(rt, echoes, &config)?;
+                let image = outcome.result.clone();
+                let mut outcome = outcome.map(|image| Finding::Image(Brightest::of(image.shape(), image.magnitudes())));
+                outcome.map = config.map.then_some(image);
+                outcome
+            }
         };
         outcome.result.check()?;
         Ok(Report::new(self.app.name(), config.style, rt, outcome))
+    }
+
+    /// How the picture of a run is to be drawn.
+    pub(super) fn plot<'a>(&self, image: &'a Image, found: Finding) -> Plot<'a> {
+        let (rows, cols) = (image.shape().rows(), image.shape().cols());
+        let name = self.app.name();
+        let (title, x, y, peak) = match (&self.input, found) {
+            (Input::PulseDoppler(recording), Finding::Detection(d)) => {
+                let geometry = recording.geometry();
+                let (doppler, delay) = (|row| geometry.doppler_hz(row), |col| geometry.delay_s(col));
+                (
+                    format!("{name}: {:.6} Hz, {:.6e} s", d.doppler_hz, d.delay_s),
+                    Axis::new("delay", "s", delay(0), delay(cols - 1), cols),
+                    Axis::new("Doppler shift", "Hz", doppler(0), doppler(rows - 1), rows),
+                    (d.peak_row, d.peak_col),
+                )
+            }
+            (_, Finding::Image(b)) => {
+                let (along, across) = cell_m(rows, cols);
+                (
+                    format!("{name}: {:.6} at row {}, column {}", b.peak, b.peak_row, b.peak_col),
+                    Axis::new("range behind the nearest echo", "m", 0.0, across * (cols - 1) as f64, cols),
+                    Axis::new("place on the way", "m", 0.0, along * (rows - 1) as f64, rows),
+                    (b.peak_row, b.peak_col),
+                )
+            }
+            // No other application gives a picture.
+            _ => {
+                let axis = |what, cells: usize| Axis::new(what, "", 0.0, (cells - 1) as f64, cells);
+                (name.to_owned(), axis("column", cols), axis("row", rows), (0, 0))
+            }
+        };
+        Plot { title, image, x, y, peak }
     }
 
     /// What is known of the answer.

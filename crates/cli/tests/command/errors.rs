@@ -44,6 +44,8 @@ fn arguments() {
         ("run radar-correlator --shape 2x2", &["--shape", "radar-correlator"]),
         ("run radar-correlator --pri 1", &["--pri", "radar-correlator"]),
         ("run radar-correlator --map pad=acc", &["pad", "known: fft-received"]),
+        ("run 2fft --image x", &["--image", "2fft"]),
+        ("run radar-correlator --image x", &["--image", "radar-correlator"]),
         ("run sar --points 64", &["--points", "sar"]),
         ("run sar --conj host", &["--conj", "sar"]),
         ("run sar --shape 1x512", &["1x512", "at least 2"]),
@@ -181,4 +183,6 @@ fn where_nothing_can_be_written() {
     fs::write(&file, "").unwrap();
     let inside = file.join("scene");
     assert_error(&["scene", "-o", inside.to_str().unwrap()], 1, &["scene", "Not a directory"]);
+    let args = ["run", "sar", "--shape", "4x4", "--on", "cpu", "--image", inside.to_str().unwrap()];
+    assert_error(&args, 1, &["file/scene", "Not a directory"]);
 }

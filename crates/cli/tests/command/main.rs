@@ -3,6 +3,7 @@
 
 mod bench;
 mod errors;
+mod images;
 mod json;
 mod output;
 mod recordings;

@@ -25,11 +25,14 @@ pub struct Config {
     pub placement: Placement,
     /// How often, each time on the same input.
     pub repeat: NonZeroUsize,
+    /// Whether pulse Doppler is to hand out the whole range–Doppler map too. It is read after the last run, which is
+    /// neither timed nor counted.
+    pub map: bool,
 }
 
 impl Default for Config {
     fn default() -> Self {
         let (style, conj, alloc, placement) = Default::default();
-        Self { style, conj, alloc, placement, repeat: NonZeroUsize::MIN }
+        Self { style, conj, alloc, placement, repeat: NonZeroUsize::MIN, map: false }
     }
 }

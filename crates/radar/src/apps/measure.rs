@@ -7,8 +7,8 @@ use bytemuck::Pod;
 use rimms::trace::{Counters, Flow};
 use rimms::{Runtime, View};
 
-use crate::Result;
 use crate::reserve::reserve;
+use crate::{Image, Result};
 
 /// An application in the paper's regions.
 pub(super) trait Regions {
@@ -26,6 +26,12 @@ pub(super) trait Regions {
 
     /// Hands the final output on: the host reads what the last op wrote.
     fn relay(&self, data: &Self::Data) -> Result<Self::Answer>;
+
+    /// The picture that the answer was found in, if there is one and it is wanted. Outside the regions: neither timed
+    /// nor counted.
+    fn map(&self, _: &Self::Data) -> Result<Option<Image>> {
+        Ok(None)
+    }
 }
 
 /// A run's answer, and what it took.
@@ -56,14 +62,16 @@ pub struct Outcome<R> {
     pub retries: u64,
     /// Blocks that had to make room for others on a device.
     pub evictions: u64,
+    /// The picture that the answer was found in, where the config asks for it.
+    pub map: Option<Image>,
 }
 
 impl<R> Outcome<R> {
     /// The same with another form of the answer.
     #[must_use]
     pub fn map<S>(self, form: impl FnOnce(R) -> S) -> Outcome<S> {
-        let Self { result, max_error, traffic, times, calls_by_pe, retries, evictions } = self;
-        Outcome { result: form(result), max_error, traffic, times, calls_by_pe, retries, evictions }
+        let Self { result, max_error, traffic, times, calls_by_pe, retries, evictions, map } = self;
+        Outcome { result: form(result), max_error, traffic, times, calls_by_pe, retries, evictions, map }
     }
 }
 
@@ -149,9 +157,10 @@ pub(super) fn measure<A: Regions>(rt: &Runtime, repeat: NonZeroUsize, app: &A) -
             break answer;
         }
     };
+    let run = rt.counters().since(&before);
+    let map = app.map(&data)?;
     let ((), free) = timed(|| drop(data));
 
-    let run = rt.counters().since(&before);
     Ok(Outcome {
         result,
         max_error: None,
@@ -165,6 +174,7 @@ pub(super) fn measure<A: Regions>(rt: &Runtime, repeat: NonZeroUsize, app: &A) -
         calls_by_pe: run.calls_by_pe,
         retries: run.retries,
         evictions: run.evictions,
+        map,
     })
 }
 

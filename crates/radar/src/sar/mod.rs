@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use num_complex::Complex32;
 
-pub use references::{azimuth_reference, range_reference};
+pub use references::{azimuth_reference, cell_m, range_reference};
 pub use scene::{Scatterer, Scene};
 
 use crate::{Error, Result, Shape};

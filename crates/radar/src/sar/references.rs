@@ -59,6 +59,19 @@ pub fn azimuth_reference(rows: usize) -> Vec<Complex64> {
     chirp(rows, step, PULSE / 2.0 * slow_time / fast_time(), sweep)
 }
 
+/// How many metres lie between neighbouring rows, along the way, and between neighbouring columns, across it (half the
+/// way of the wave between two samples), in an image of `rows` × `cols`.
+///
+/// ```
+/// let (along, across) = rimms_radar::sar::cell_m(256, 512);
+/// assert!((along * 255.0 - 50.0).abs() < 1e-9); // the radar's way
+/// assert!((2.0..3.0).contains(&across));
+/// ```
+#[must_use]
+pub fn cell_m(rows: usize, cols: usize) -> (f64, f64) {
+    (WAY / (rows.max(2) - 1) as f64, LIGHT / 2.0 * fast_time() / (cols.max(2) - 1) as f64)
+}
+
 /// exp(iπ·sweep·t²) for t = 0, step … below `end`, then zeros.
 fn chirp(len: usize, step: f64, end: f64, sweep: f64) -> Vec<Complex64> {
     let at = |i: usize| {

@@ -3,11 +3,11 @@
 
 use rimms::{Complex32, HeteData, Peak, Runtime};
 
-use super::Config;
+use super::{Config, map};
 use crate::apps::Conj;
 use crate::apps::matched::{product, reference};
 use crate::apps::measure::Regions;
-use crate::{Detection, Recording, Result};
+use crate::{Detection, Image, Recording, Result};
 
 pub(super) const STAGES: &[&str] =
     &["pad", "fft-pulse", "fft-reference", "zip", "ifft", "transpose", "fft-doppler", "shift", "magnitude", "arg-max"];
@@ -17,6 +17,7 @@ pub(super) struct PulseDoppler<'a> {
     on: On,
     recording: &'a Recording,
     conj: Conj,
+    map: bool,
 }
 
 /// The runtime as each stage sees it.
@@ -61,7 +62,7 @@ impl<'a> PulseDoppler<'a> {
             magnitude: on("magnitude")?,
             arg_max: on("arg-max")?,
         };
-        Ok(Self { rt, on, recording, conj: config.conj })
+        Ok(Self { rt, on, recording, conj: config.conj, map: config.map })
     }
 }
 
@@ -120,5 +121,12 @@ impl Regions for PulseDoppler<'_> {
         // The magnitudes lie range by range.
         let index = index as usize;
         Ok(geometry.detection(index % pulses, index / pulses, value))
+    }
+    fn map(&self, d: &Data) -> Result<Option<Image>> {
+        if !self.map {
+            return Ok(None);
+        }
+        let geometry = self.recording.geometry();
+        map(geometry.shape().rows(), geometry.map_cols(), &d.magnitudes.read()?).map(Some)
     }
 }

@@ -28,7 +28,8 @@ use rimms::Runtime;
 pub use super::Config;
 use super::measure::measure;
 use super::{Outcome, Style};
-use crate::{Detection, Recording, Result, Truth};
+use crate::reserve::reserve;
+use crate::{Detection, Image, Recording, Result, Shape, Truth};
 
 /// The stages' names in a style.
 ///
@@ -47,7 +48,8 @@ pub const fn stages(style: Style) -> &'static [&'static str] {
 /// Runs pulse Doppler on a recording.
 ///
 /// Where the truth is known, the outcome's `max_error` is the largest of: rows off, columns off, and
-/// the relative difference in magnitude. Below 1, the right cell was found.
+/// the relative difference in magnitude. Below 1, the right cell was found. The whole map comes with it if the config
+/// asks for it.
 ///
 /// ```
 /// use rimms::{Runtime, device::sim::Sim};
@@ -84,4 +86,13 @@ fn error(found: Detection, truth: &Truth) -> f64 {
     let magnitude = (found.magnitude / truth.magnitude - 1.0).abs();
     // NaN is larger than any error.
     if magnitude > cells as f64 || magnitude.is_nan() { magnitude } else { cells as f64 }
+}
+
+/// The map from its columns, one behind the other.
+fn map(pulses: usize, ranges: usize, columns: &[f32]) -> Result<Image> {
+    let mut magnitudes = reserve(pulses * ranges, "the range–Doppler map")?;
+    for row in 0..pulses {
+        magnitudes.extend(columns.iter().skip(row).step_by(pulses));
+    }
+    Image::new(Shape::new(pulses, ranges)?, magnitudes)
 }

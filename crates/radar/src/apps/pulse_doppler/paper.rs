@@ -3,12 +3,13 @@
 use rimms::data::ReadGuard;
 use rimms::{Complex32, HeteData, Runtime, View};
 
-use super::Config;
+use super::{Config, map};
 use crate::apps::matched::{conjugate, padded, product};
 use crate::apps::measure::Regions;
 use crate::apps::rows::Rows;
 use crate::apps::{Alloc, Conj};
-use crate::{Detection, Recording, Result};
+use crate::reserve::reserve;
+use crate::{Detection, Image, Recording, Result};
 
 pub(super) const STAGES: &[&str] = &["fft-pulse", "fft-reference", "zip", "ifft", "fft-doppler"];
 
@@ -18,6 +19,7 @@ pub(super) struct PulseDoppler<'a> {
     recording: &'a Recording,
     conj: Conj,
     alloc: Alloc,
+    map: bool,
 }
 
 /// The runtime as each stage sees it.
@@ -53,11 +55,11 @@ impl<'a> PulseDoppler<'a> {
             ifft: on("ifft")?,
             fft_doppler: on("fft-doppler")?,
         };
-        Ok(Self { rt, on, recording, conj: config.conj, alloc: config.alloc })
+        Ok(Self { rt, on, recording, conj: config.conj, alloc: config.alloc, map: config.map })
     }
 
     /// Pulses, and ranges.
-    fn map(&self) -> (usize, usize) {
+    fn size(&self) -> (usize, usize) {
         let geometry = self.recording.geometry();
         (geometry.shape().rows(), geometry.map_cols())
     }
@@ -68,7 +70,7 @@ impl Regions for PulseDoppler<'_> {
     type Answer = Detection;
 
     fn allocate(&self) -> Result<Data> {
-        let (pulses, ranges) = self.map();
+        let (pulses, ranges) = self.size();
         let rows = |name| Rows::alloc(self.rt, name, self.alloc, pulses, ranges);
         let columns = |name| Rows::alloc(self.rt, name, self.alloc, ranges, pulses);
         Ok(Data {
@@ -93,7 +95,7 @@ impl Regions for PulseDoppler<'_> {
     }
 
     fn compute(&self, d: &mut Data) -> Result<()> {
-        let (pulses, ranges) = self.map();
+        let (pulses, ranges) = self.size();
         let samples = self.recording.geometry().shape().cols();
         let on = &self.on;
 
@@ -120,7 +122,7 @@ impl Regions for PulseDoppler<'_> {
     }
 
     fn relay(&self, d: &Data) -> Result<Detection> {
-        let (pulses, _) = self.map();
+        let (pulses, _) = self.size();
         let (mut row, mut col, mut largest) = (0, 0, f64::NEG_INFINITY);
         for (range, column) in d.doppler.iter().enumerate() {
             for (bin, value) in column.read()?.iter().enumerate() {
@@ -133,6 +135,19 @@ impl Regions for PulseDoppler<'_> {
             }
         }
         Ok(self.recording.geometry().detection(row, col, largest))
+    }
+
+    fn map(&self, d: &Data) -> Result<Option<Image>> {
+        if !self.map {
+            return Ok(None);
+        }
+        let (pulses, ranges) = self.size();
+        let mut columns = reserve(pulses * ranges, "the range–Doppler map")?;
+        for column in d.doppler.iter() {
+            let column = column.read()?;
+            columns.extend((0..pulses).map(|row| column[(row + pulses - pulses / 2) % pulses].norm()));
+        }
+        map(pulses, ranges, &columns).map(Some)
     }
 }
 

@@ -3,10 +3,10 @@
 
 use rimms::{Complex32, HeteData, Runtime, ZipOp};
 
-use super::{Config, Image, narrow};
-use crate::Result;
+use super::{Config, narrow};
 use crate::apps::measure::{Regions, copied};
 use crate::sar::{Echoes, azimuth_reference, range_reference};
+use crate::{Image, Result};
 
 pub(super) const STAGES: &[&str] = &[
     "fft-reference",
@@ -128,6 +128,6 @@ impl Regions for Sar<'_> {
     }
 
     fn relay(&self, d: &Data) -> Result<Image> {
-        Ok(Image { shape: self.echoes.shape(), magnitudes: copied(&d.image)? })
+        Image::new(self.echoes.shape(), copied(&d.image)?)
     }
 }

@@ -34,7 +34,7 @@ pub use super::Config;
 use super::measure::{largest, measure};
 use super::{Outcome, Style};
 use crate::sar::Echoes;
-use crate::{Result, Shape};
+use crate::{Image, Result};
 
 /// The stages' names in a style.
 ///
@@ -48,23 +48,6 @@ pub const fn stages(style: Style) -> &'static [&'static str] {
         Style::Paper => paper::STAGES,
         Style::Best => best::STAGES,
     }
-}
-
-/// An image: magnitudes, row (place along the way) after row.
-///
-/// ```
-/// use rimms_radar::{Shape, apps::sar::Image, sar::Brightest};
-///
-/// let image = Image { shape: Shape::new(1, 2)?, magnitudes: vec![0.5, 1.0] };
-/// assert_eq!(Brightest::of(image.shape, &image.magnitudes).peak_col, 1);
-/// # Ok::<(), rimms_radar::Error>(())
-/// ```
-#[derive(Clone, Debug, PartialEq)]
-pub struct Image {
-    /// Rows × columns.
-    pub shape: Shape,
-    /// As many magnitudes.
-    pub magnitudes: Vec<f32>,
 }
 
 /// Makes the image of echoes.
@@ -82,7 +65,7 @@ pub struct Image {
 /// let config = Config { style: Style::Best, ..Config::default() };
 /// let outcome = sar::run(&rt, &scene.echoes()?, &config)?;
 /// assert!(outcome.max_error < Some(1e-5));
-/// let found = Brightest::of(outcome.result.shape, &outcome.result.magnitudes);
+/// let found = Brightest::of(outcome.result.shape(), outcome.result.magnitudes());
 /// assert_eq!((found.peak_row, found.peak_col), (16, 32));
 /// // Echoes and both references in, the image out.
 /// assert_eq!((outcome.traffic.copies(), outcome.traffic.last.copies), (3, 1));
@@ -99,7 +82,7 @@ pub fn run(rt: &Runtime, echoes: &Echoes, config: &Config) -> Result<Outcome<Ima
         Style::Best => measure(rt, config.repeat, &best::Sar::new(rt, echoes, config)?),
     }?;
     let error = |(found, known): (&f32, &f32)| f64::from((found - known).abs());
-    outcome.max_error = echoes.image().map(|known| largest(outcome.result.magnitudes.iter().zip(known).map(error)));
+    outcome.max_error = echoes.image().map(|known| largest(outcome.result.magnitudes().iter().zip(known).map(error)));
     Ok(outcome)
 }
 

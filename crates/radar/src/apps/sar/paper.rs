@@ -3,13 +3,13 @@
 use rimms::data::ReadGuard;
 use rimms::{Complex32, HeteData, Runtime, View, ZipOp};
 
-use super::{Config, Image, narrow};
-use crate::Result;
+use super::{Config, narrow};
 use crate::apps::Alloc;
 use crate::apps::measure::Regions;
 use crate::apps::rows::Rows;
 use crate::reserve::reserve;
 use crate::sar::{Echoes, azimuth_reference, range_reference};
+use crate::{Image, Result};
 
 pub(super) const STAGES: &[&str] =
     &["fft-reference", "fft-range", "zip-range", "ifft-range", "fft-azimuth", "zip-azimuth", "ifft-azimuth"];
@@ -150,7 +150,7 @@ impl Regions for Sar<'_> {
                 magnitudes[(row + rows / 2) % rows * cols + col] = value.norm();
             }
         }
-        Ok(Image { shape, magnitudes })
+        Image::new(shape, magnitudes)
     }
 }
 
