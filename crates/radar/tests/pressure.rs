@@ -1,6 +1,8 @@
 //! Applications on a device that has room for little more than their largest call.
 #![allow(clippy::unwrap_used)]
 
+mod common;
+
 use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -9,7 +11,8 @@ use rimms::device::sim::{ACC_MEMORY, HeapKind, Sim};
 use rimms::device::{Device, DeviceError, DeviceInfo, HostSource, HostTarget, Operand, Span, Usage};
 use rimms::op::Call;
 use rimms::{MemoryMode, Runtime};
-use rimms_radar::apps::{Alloc, Conj, Style, pulse_doppler};
+use rimms_radar::apps::{Alloc, Config, Style, pulse_doppler, sar};
+use rimms_radar::sar::Scene as SarScene;
 use rimms_radar::scene::Scene;
 
 /// A simulated device that notes the most bytes that the operands of one call had.
@@ -54,31 +57,55 @@ impl Device for Noting {
     }
 }
 
-/// The largest call, and the blocks that were evicted.
-fn run(memory: u64, heap: HeapKind, mode: MemoryMode, config: &pulse_doppler::Config) -> (u64, u64) {
+/// Runs an application on a device with so much memory: the largest call, and the blocks that were evicted.
+fn run(memory: u64, heap: HeapKind, mode: MemoryMode, app: &dyn Fn(&Runtime) -> u64) -> (u64, u64) {
     let sim = Sim::acc("acc0", memory, heap).unwrap();
     let acc = Arc::new(Noting { sim, largest: AtomicU64::new(0) });
     let rt = Runtime::builder().cpus(0).shared_device(acc.clone()).memory_mode(mode).build().unwrap();
+    let evictions = app(&rt);
+    (acc.largest.load(Relaxed), evictions)
+}
+
+/// With room for a tenth more than the largest call needs, `app`, which checks its answer and says what was evicted,
+/// is right on every heap and in every mode.
+fn gets_by_with_a_tenth_more(what: &str, app: &dyn Fn(&Runtime) -> u64) {
+    let (largest, evictions) = run(ACC_MEMORY, HeapKind::TwoLevel, MemoryMode::ValidSet, app);
+    assert_eq!(evictions, 0, "{what}: there was room for all");
+    for heap in [HeapKind::Bitset { block: 64 }, HeapKind::NextFit, HeapKind::TwoLevel] {
+        for mode in common::MODES {
+            let (_, evictions) = run(largest + largest / 10, heap, mode, app);
+            assert!(evictions > 0, "{what}, {heap}, {mode}: it was not tight");
+        }
+    }
+}
+
+/// The ways to write and to allocate that there are.
+const WAYS: [(Style, Alloc); 3] =
+    [(Style::Paper, Alloc::Each), (Style::Paper, Alloc::Fragment), (Style::Best, Alloc::Fragment)];
+
+#[test]
+fn pulse_doppler_finds_its_target() {
     let scene = Scene::default();
-    let outcome = pulse_doppler::run(&rt, &scene.recording().unwrap(), config).unwrap();
-    let (found, truth) = (outcome.result, scene.truth().detection);
-    assert_eq!((found.peak_row, found.peak_col), (truth.peak_row, truth.peak_col), "{mode}, {heap}, {memory} bytes");
-    (acc.largest.load(Relaxed), outcome.evictions)
+    let (recording, truth) = (scene.recording().unwrap(), scene.truth().detection);
+    for (style, alloc) in WAYS {
+        let config = Config { style, alloc, ..Config::default() };
+        gets_by_with_a_tenth_more(&format!("{config:?}"), &|rt| {
+            let outcome = pulse_doppler::run(rt, &recording, &config).unwrap();
+            assert_eq!((outcome.result.peak_row, outcome.result.peak_col), (truth.peak_row, truth.peak_col));
+            outcome.evictions
+        });
+    }
 }
 
 #[test]
-fn pulse_doppler_finds_its_target_with_a_tenth_more_than_the_largest_call_needs() {
-    for style in [Style::Paper, Style::Best] {
-        for alloc in [Alloc::Each, Alloc::Fragment] {
-            let config = pulse_doppler::Config { style, conj: Conj::Device, alloc, ..Default::default() };
-            let (largest, evictions) = run(ACC_MEMORY, HeapKind::TwoLevel, MemoryMode::ValidSet, &config);
-            assert_eq!(evictions, 0, "there was room for all");
-            for heap in [HeapKind::Bitset { block: 64 }, HeapKind::NextFit, HeapKind::TwoLevel] {
-                for mode in [MemoryMode::Reference, MemoryMode::LastResource, MemoryMode::ValidSet] {
-                    let (_, evictions) = run(largest + largest / 10, heap, mode, &config);
-                    assert!(evictions > 0, "{style}, {alloc}, {heap}, {mode}: it was not tight");
-                }
-            }
-        }
+fn sar_makes_its_image() {
+    let echoes = SarScene::new("48x40".parse().unwrap()).unwrap().echoes().unwrap();
+    for (style, alloc) in WAYS {
+        let config = Config { style, alloc, ..Config::default() };
+        gets_by_with_a_tenth_more(&format!("{config:?}"), &|rt| {
+            let outcome = sar::run(rt, &echoes, &config).unwrap();
+            assert!(outcome.max_error.unwrap() < 1e-5, "{:?}", outcome.max_error);
+            outcome.evictions
+        });
     }
 }

@@ -109,18 +109,18 @@ fn radar_correlator_on_sixty_random_echoes() {
 }
 
 #[test]
-fn the_map_that_is_handed_out_is_that_of_the_definition_and_costs_no_copies() {
+fn the_picture_that_is_handed_out_is_that_of_the_definition_and_costs_no_copies() {
     let recording = Scene::new(Geometry::new(Shape::new(21, 16).unwrap(), 1e-4).unwrap()).recording().unwrap();
     let map = oracle::range_doppler(&recording).unwrap();
     for style in [Style::Paper, Style::Best] {
         for mode in common::MODES {
-            let run = |map| {
-                let config = Config { style, map, ..Config::default() };
+            let run = |picture| {
+                let config = Config { style, picture, ..Config::default() };
                 pulse_doppler::run(&common::accelerator(mode, 0), &recording, &config).unwrap()
             };
             let (with, without) = (run(true), run(false));
-            assert_eq!((with.traffic, without.map), (without.traffic, None));
-            let image = with.map.unwrap();
+            assert_eq!((with.traffic, without.picture), (without.traffic, None));
+            let image = with.picture.unwrap();
             assert_eq!(image.shape().to_string(), "21x32");
             for (found, wanted) in image.magnitudes().iter().zip(map.magnitudes()) {
                 assert!((f64::from(*found) - wanted).abs() < TOLERANCE * map.peak().magnitude, "{style} {mode}");

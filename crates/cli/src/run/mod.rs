@@ -56,7 +56,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<String, Failure> {
         trace.write(&rt.take_timeline())?;
     }
     let report = report?.beside(run(&reference_rt, &reference_watched)?);
-    if let (Some(path), Some(image)) = (&args.image, &report.map) {
+    if let (Some(path), Some(image)) = (&args.image, &report.picture) {
         task.plot(image, report.result.finding).write(path)?;
     }
     let simulated: Vec<&str> =

@@ -38,7 +38,7 @@ pub(super) struct Report {
     pub(super) calls_by_pe: Vec<(Box<str>, u64)>,
     /// The picture that the answer was found in, if one is to be drawn.
     #[serde(skip)]
-    pub(super) map: Option<Image>,
+    pub(super) picture: Option<Image>,
 }
 
 #[derive(Debug, Serialize)]
@@ -101,7 +101,7 @@ pub(super) struct Seconds {
 
 impl Report {
     pub(super) fn new(app: &'static str, style: Style, rt: &Runtime, outcome: Outcome<Finding>) -> Self {
-        let Outcome { result: finding, max_error, traffic, times, calls_by_pe, retries, evictions, map } = outcome;
+        let Outcome { result: finding, max_error, traffic, times, calls_by_pe, retries, evictions, picture } = outcome;
         let Times { overall, computation, allocate, fragment } = times;
         Self {
             app,
@@ -119,7 +119,7 @@ impl Report {
             mem_counts: None,
             reference: None,
             calls_by_pe,
-            map,
+            picture,
         }
     }
 

@@ -61,7 +61,7 @@ impl Task {
         Ok(Self {
             app: args.app,
             input,
-            config: Config { style, conj, alloc, placement, repeat, map: args.image.is_some() },
+            config: Config { style, conj, alloc, placement, repeat, picture: args.image.is_some() },
         })
     }
 
@@ -77,7 +77,7 @@ impl Task {
                 let outcome = sar::run(rt, echoes, &config)?;
                 let image = outcome.result.clone();
                 let mut outcome = outcome.map(|image| Finding::Image(Brightest::of(image.shape(), image.magnitudes())));
-                outcome.map = config.map.then_some(image);
+                outcome.picture = config.picture.then_some(image);
                 outcome
             }
         };

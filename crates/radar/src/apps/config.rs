@@ -27,12 +27,12 @@ pub struct Config {
     pub repeat: NonZeroUsize,
     /// Whether pulse Doppler is to hand out the whole range–Doppler map too. It is read after the last run, which is
     /// neither timed nor counted.
-    pub map: bool,
+    pub picture: bool,
 }
 
 impl Default for Config {
     fn default() -> Self {
         let (style, conj, alloc, placement) = Default::default();
-        Self { style, conj, alloc, placement, repeat: NonZeroUsize::MIN, map: false }
+        Self { style, conj, alloc, placement, repeat: NonZeroUsize::MIN, picture: false }
     }
 }

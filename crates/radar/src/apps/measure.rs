@@ -29,7 +29,7 @@ pub(super) trait Regions {
 
     /// The picture that the answer was found in, if there is one and it is wanted. Outside the regions: neither timed
     /// nor counted.
-    fn map(&self, _: &Self::Data) -> Result<Option<Image>> {
+    fn picture(&self, _: &Self::Data) -> Result<Option<Image>> {
         Ok(None)
     }
 }
@@ -63,15 +63,15 @@ pub struct Outcome<R> {
     /// Blocks that had to make room for others on a device.
     pub evictions: u64,
     /// The picture that the answer was found in, where the config asks for it.
-    pub map: Option<Image>,
+    pub picture: Option<Image>,
 }
 
 impl<R> Outcome<R> {
     /// The same with another form of the answer.
     #[must_use]
     pub fn map<S>(self, form: impl FnOnce(R) -> S) -> Outcome<S> {
-        let Self { result, max_error, traffic, times, calls_by_pe, retries, evictions, map } = self;
-        Outcome { result: form(result), max_error, traffic, times, calls_by_pe, retries, evictions, map }
+        let Self { result, max_error, traffic, times, calls_by_pe, retries, evictions, picture } = self;
+        Outcome { result: form(result), max_error, traffic, times, calls_by_pe, retries, evictions, picture }
     }
 }
 
@@ -158,7 +158,7 @@ pub(super) fn measure<A: Regions>(rt: &Runtime, repeat: NonZeroUsize, app: &A) -
         }
     };
     let run = rt.counters().since(&before);
-    let map = app.map(&data)?;
+    let picture = app.picture(&data)?;
     let ((), free) = timed(|| drop(data));
 
     Ok(Outcome {
@@ -174,7 +174,7 @@ pub(super) fn measure<A: Regions>(rt: &Runtime, repeat: NonZeroUsize, app: &A) -
         calls_by_pe: run.calls_by_pe,
         retries: run.retries,
         evictions: run.evictions,
-        map,
+        picture,
     })
 }
 

@@ -3,7 +3,7 @@
 
 use rimms::{Complex32, HeteData, Peak, Runtime};
 
-use super::{Config, map};
+use super::{Config, picture};
 use crate::apps::Conj;
 use crate::apps::matched::{product, reference};
 use crate::apps::measure::Regions;
@@ -17,7 +17,7 @@ pub(super) struct PulseDoppler<'a> {
     on: On,
     recording: &'a Recording,
     conj: Conj,
-    map: bool,
+    picture: bool,
 }
 
 /// The runtime as each stage sees it.
@@ -62,7 +62,7 @@ impl<'a> PulseDoppler<'a> {
             magnitude: on("magnitude")?,
             arg_max: on("arg-max")?,
         };
-        Ok(Self { rt, on, recording, conj: config.conj, map: config.map })
+        Ok(Self { rt, on, recording, conj: config.conj, picture: config.picture })
     }
 }
 
@@ -122,11 +122,11 @@ impl Regions for PulseDoppler<'_> {
         let index = index as usize;
         Ok(geometry.detection(index % pulses, index / pulses, value))
     }
-    fn map(&self, d: &Data) -> Result<Option<Image>> {
-        if !self.map {
+    fn picture(&self, d: &Data) -> Result<Option<Image>> {
+        if !self.picture {
             return Ok(None);
         }
         let geometry = self.recording.geometry();
-        map(geometry.shape().rows(), geometry.map_cols(), &d.magnitudes.read()?).map(Some)
+        picture(geometry.shape().rows(), geometry.map_cols(), &d.magnitudes.read()?).map(Some)
     }
 }

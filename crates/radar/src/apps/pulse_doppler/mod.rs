@@ -89,7 +89,7 @@ fn error(found: Detection, truth: &Truth) -> f64 {
 }
 
 /// The map from its columns, one behind the other.
-fn map(pulses: usize, ranges: usize, columns: &[f32]) -> Result<Image> {
+fn picture(pulses: usize, ranges: usize, columns: &[f32]) -> Result<Image> {
     let mut magnitudes = reserve(pulses * ranges, "the range–Doppler map")?;
     for row in 0..pulses {
         magnitudes.extend(columns.iter().skip(row).step_by(pulses));

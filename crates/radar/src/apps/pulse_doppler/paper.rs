@@ -3,7 +3,7 @@
 use rimms::data::ReadGuard;
 use rimms::{Complex32, HeteData, Runtime, View};
 
-use super::{Config, map};
+use super::{Config, picture};
 use crate::apps::matched::{conjugate, padded, product};
 use crate::apps::measure::Regions;
 use crate::apps::rows::Rows;
@@ -19,7 +19,7 @@ pub(super) struct PulseDoppler<'a> {
     recording: &'a Recording,
     conj: Conj,
     alloc: Alloc,
-    map: bool,
+    picture: bool,
 }
 
 /// The runtime as each stage sees it.
@@ -55,7 +55,7 @@ impl<'a> PulseDoppler<'a> {
             ifft: on("ifft")?,
             fft_doppler: on("fft-doppler")?,
         };
-        Ok(Self { rt, on, recording, conj: config.conj, alloc: config.alloc, map: config.map })
+        Ok(Self { rt, on, recording, conj: config.conj, alloc: config.alloc, picture: config.picture })
     }
 
     /// Pulses, and ranges.
@@ -137,8 +137,8 @@ impl Regions for PulseDoppler<'_> {
         Ok(self.recording.geometry().detection(row, col, largest))
     }
 
-    fn map(&self, d: &Data) -> Result<Option<Image>> {
-        if !self.map {
+    fn picture(&self, d: &Data) -> Result<Option<Image>> {
+        if !self.picture {
             return Ok(None);
         }
         let (pulses, ranges) = self.size();
@@ -147,7 +147,7 @@ impl Regions for PulseDoppler<'_> {
             let column = column.read()?;
             columns.extend((0..pulses).map(|row| column[(row + pulses - pulses / 2) % pulses].norm()));
         }
-        map(pulses, ranges, &columns).map(Some)
+        picture(pulses, ranges, &columns).map(Some)
     }
 }
 
