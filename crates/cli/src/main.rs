@@ -7,6 +7,7 @@
 //! | [`watch`] | what is watched on simulated devices |
 //! | [`devices`], [`run`], [`scene`], [`bench`] | one subcommand each |
 //! | [`image`] | pictures of what was found |
+//! | [`progress`] | how far a long run has come |
 //! | [`output`] | stdout, stderr, exit codes |
 //!
 //! Exit codes: 0, 1 for a failure (findings of `--check` among them), 2 for a mistake in the arguments. Whatever goes wrong is one line on stderr.
@@ -17,6 +18,7 @@ mod devices;
 mod image;
 mod machine;
 mod output;
+mod progress;
 mod run;
 mod scene;
 mod watch;

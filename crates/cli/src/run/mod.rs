@@ -10,12 +10,13 @@ mod trace;
 
 use std::num::NonZeroUsize;
 
-use rimms::{MemoryMode, sched};
+use rimms::{MemoryMode, Runtime, sched};
 use rimms_radar::apps::{Alloc, Style};
 
 use crate::cli::{App, RunArgs};
 use crate::machine::{self, Machine};
 use crate::output::{self, Failure};
+use crate::progress::Progress;
 use crate::watch::{Watched, Watching};
 use task::Task;
 use trace::TraceFile;
@@ -36,18 +37,24 @@ pub(crate) fn run(args: &RunArgs) -> Result<String, Failure> {
 
     // Neither run pays for what the first call of a process pays: FFT plans, fresh pages, unmeasured costs. Where memory is
     // watched, times mean little, and nothing is to be counted twice.
+    let mut calls = None;
     if !watching.any() {
         for rt in [&rt, &reference_rt] {
             task.run(rt, NonZeroUsize::MIN)?;
         }
         rt.take_timeline();
+        let once: u64 = rt.counters().calls_by_pe.iter().map(|(_, n)| n).sum();
+        calls = Some(once.saturating_mul(args.repeat.get() as u64));
     }
-    let run = |rt, watched: &Watched| match task.run(rt, args.repeat) {
-        Ok(report) => Ok(report.watched(watching, watched)),
-        Err(failure) => {
-            // What was found may be why.
-            watched.found().iter().for_each(|found| output::note(&found.line()));
-            Err(failure)
+    let run = |rt: &Runtime, watched: &Watched| {
+        let _progress = Progress::of(rt, format!("{}, {}", args.app.name(), rt.memory_mode()), calls);
+        match task.run(rt, args.repeat) {
+            Ok(report) => Ok(report.watched(watching, watched)),
+            Err(failure) => {
+                // What was found may be why.
+                watched.found().iter().for_each(|found| output::note(&found.line()));
+                Err(failure)
+            }
         }
     };
     let report = run(&rt, &watched);

@@ -3,7 +3,8 @@
 use std::ops::{Index, IndexMut};
 
 use bytemuck::Pod;
-use rimms::{HeteData, Result, Runtime, View};
+use rimms::op::{Call, Fft};
+use rimms::{Complex32, HeteData, Result, Runtime, View, arg, arg_mut};
 
 use super::Alloc;
 
@@ -38,6 +39,23 @@ impl<T: Pod + Send + Sync> Rows<T> {
     pub(super) fn iter(&self) -> impl Iterator<Item = &View<T>> {
         (0..self.count).map(|i| &self[i])
     }
+
+    fn iter_mut(&mut self) -> Box<dyn Iterator<Item = &mut View<T>> + '_> {
+        match &mut self.data {
+            Data::Each(rows) => Box::new(rows.iter_mut().map(|row| &mut **row)),
+            Data::Fragments(whole) => Box::new(whole.fragments_mut()),
+        }
+    }
+}
+
+/// The FFT of each row. They do not depend on each other, and are submitted together.
+pub(super) fn fft_rows(rt: &Runtime, from: &Rows<Complex32>, to: &mut Rows<Complex32>) -> Result<()> {
+    let mut batch = rt.batch();
+    for (from, to) in from.iter().zip(to.iter_mut()) {
+        let fft = Fft { n: from.len(), rows: 1, inverse: false, in_place: false };
+        batch.call(&Call::Fft(fft), &mut [arg(from), arg_mut(to)])?;
+    }
+    batch.submit().map(drop)
 }
 
 impl<T: Pod> Index<usize> for Rows<T> {

@@ -13,6 +13,7 @@
 //! handle; the last handle that goes lets them finish what was accepted.
 
 mod arg;
+mod batch;
 mod builder;
 mod calls;
 mod event;
@@ -25,6 +26,7 @@ mod submit;
 mod worker;
 
 pub use arg::{Arg, arg, arg_mut};
+pub use batch::Batch;
 pub use builder::RuntimeBuilder;
 pub use event::Event;
 pub use pe::{Pe, ResourceInfo};

@@ -47,7 +47,7 @@ impl Runtime {
 
     /// The operands fit the call, are this runtime's, and are borrowed as their roles demand. Adds them to `operands`.
     #[inline]
-    fn check<'a>(&self, call: &Call, args: &[Arg<'a>], operands: &mut Operands<'a>) -> Result<()> {
+    pub(super) fn check<'a>(&self, call: &Call, args: &[Arg<'a>], operands: &mut Operands<'a>) -> Result<()> {
         if call.quick_check(args.iter().map(|arg| arg.shape.element)) != Some(true) {
             let shapes: SmallVec<[Shape; INLINE]> = args.iter().map(|a| a.shape).collect();
             call.check(&shapes).map_err(|reason| Error::shape(call.name(), reason))?;
@@ -94,7 +94,14 @@ impl Runtime {
 
     /// Appends the call to a PE's queue.
     #[inline]
-    fn enqueue(&self, at: usize, pe: &Pe, call: &Call, operands: &[(&Node, Role)], size: usize) -> Result<Event> {
+    pub(super) fn enqueue(
+        &self,
+        at: usize,
+        pe: &Pe,
+        call: &Call,
+        operands: &[(&Node, Role)],
+        size: usize,
+    ) -> Result<Event> {
         let core = &*self.core;
         pe.worker.ensure(&core.shared, at)?;
         let mut after = After::new();
@@ -120,7 +127,7 @@ impl Runtime {
 
     /// Why no PE takes the call. Where only room is lacking, or a device, that is the reason.
     #[cold]
-    fn no_pe(&self, call: &Call, operands: &[(&Node, Role)]) -> Error {
+    pub(super) fn no_pe(&self, call: &Call, operands: &[(&Node, Role)]) -> Error {
         let resources = &self.core.resources;
         let able = self.core.pes.iter().enumerate().filter(|(i, pe)| self.allowed.contains(*i) && pe.can(call));
         let mut missing = able.map(|(_, pe)| match resources.is_lost(pe.resource) {
@@ -196,6 +203,21 @@ impl Shared {
         operands: &[(&Node, Role)],
         tried: &[usize],
     ) -> Option<(usize, &Pe)> {
+        let candidates = self.candidates(allowed, call, size, operands, tried);
+        let turn = self.turn.fetch_add(1, Relaxed);
+        let chosen = candidates.get(self.policy.choose(turn, &candidates)).or(candidates.first())?.pe;
+        Some((chosen, self.pes.get(chosen)?))
+    }
+
+    /// The PEs that can do the call, as a policy sees them.
+    pub(super) fn candidates(
+        &self,
+        allowed: &PeSet,
+        call: &Call,
+        size: usize,
+        operands: &[(&Node, Role)],
+        tried: &[usize],
+    ) -> SmallVec<[Candidate; 8]> {
         let can = |i: usize, pe: &Pe| allowed.contains(i) && !tried.contains(&i) && pe.can(call);
         let has_room = |pe: &Pe| pe.resource.is_host() || self.can_hold(pe, operands);
         let fitting = self.pes.iter().enumerate().filter(|&(i, pe)| can(i, pe) && has_room(pe));
@@ -206,7 +228,6 @@ impl Shared {
         });
         let queued_ns = |queue: usize| self.pes.get(queue).map_or(0, |pe| pe.queue.expected_ns());
         let ready = outlook.iter().flat_map(|o| &o.after).map(|t| queued_ns(t.queue())).max().unwrap_or(0);
-        let mut pes: SmallVec<[(usize, &Pe); 8]> = SmallVec::new();
         let mut candidates: SmallVec<[Candidate; 8]> = SmallVec::new();
         for (i, pe) in fitting {
             let cost_ns = if self.needs_costs { self.expected_cost(call, i, pe, size) } else { None };
@@ -215,9 +236,7 @@ impl Shared {
             let transfer_ns = outlook.as_ref().map_or(0.0, |o| o.transfer_ns(&self.resources, pe.resource));
             let queued = pe.queue.issued().saturating_sub(self.resources.order.lines.done(i));
             candidates.push(Candidate { pe: i, queued, busy_ns, cost_ns, ready_ns: ready as f64, transfer_ns });
-            pes.push((i, pe));
         }
-        let turn = self.turn.fetch_add(1, Relaxed);
-        pes.get(self.policy.choose(turn, &candidates)).or(pes.first()).copied()
+        candidates
     }
 }

@@ -9,6 +9,8 @@
 //! | --- | --- |
 //! | `round-robin` | the next PE in turn that can run the call |
 //! | `eft` | the earliest finish: time until the PE is free plus the measured cost of a call of this size; a PE never measured is tried first |
+//! | `etf` | of all calls that are ready and all PEs the pair that finishes first, again and again; for calls that are submitted together ([`Runtime::batch`](crate::Runtime::batch)), else as `eft` |
+//! | `heft-rt` | the calls that are ready in the order of their mean cost, the longest first, each to its earliest finish; the same holds |
 //! | `locality` | the earliest finish, with the copies counted in that the PE would need: what is stale there, over measured link speeds |
 //!
 //! Adding a policy: one file here and a line in [`by_name`].
@@ -16,6 +18,7 @@
 mod cost;
 mod eft;
 mod locality;
+mod ready;
 mod round_robin;
 #[cfg(test)]
 mod tests;
@@ -23,9 +26,11 @@ mod tests;
 pub use cost::Costs;
 pub use eft::EarliestFinish;
 pub use locality::Locality;
+pub use ready::{EarliestTaskFirst, HeftRt, Placement};
 pub use round_robin::RoundRobin;
 
 use crate::error::{Error, Result};
+use ready::Added;
 use std::fmt;
 use std::sync::Arc;
 
@@ -87,16 +92,23 @@ pub trait Policy: Send + Sync + fmt::Debug {
 
     /// Picks one of `candidates`: an index into them, which are never empty. `turn` counts the calls of the runtime.
     fn choose(&self, turn: usize, candidates: &[Candidate]) -> usize;
+
+    /// Places calls that are [submitted together](crate::Runtime::batch), and do not depend on each other: which goes to
+    /// which of its candidates, in which order. By default in theirs, each [chosen](Self::choose) as if those before it
+    /// were in the queues.
+    fn arrange(&self, turn: usize, ready: &[Vec<Candidate>]) -> Vec<Placement> {
+        Added::default().in_turn(self, turn, ready, 0..ready.len())
+    }
 }
 
 /// The policies there are.
-pub const POLICIES: [&str; 3] = ["round-robin", "eft", "locality"];
+pub const POLICIES: [&str; 5] = ["round-robin", "eft", "etf", "heft-rt", "locality"];
 
 /// A policy by its name.
 ///
 /// ```
 /// assert_eq!(rimms::sched::by_name("eft")?.name(), "eft");
-/// assert!(rimms::sched::by_name("best").unwrap_err().to_string().contains("round-robin, eft, locality"));
+/// assert!(rimms::sched::by_name("best").unwrap_err().to_string().contains("round-robin, eft, etf, heft-rt, locality"));
 /// # Ok::<(), rimms::Error>(())
 /// ```
 ///
@@ -106,6 +118,8 @@ pub fn by_name(name: &str) -> Result<Arc<dyn Policy>> {
     match name {
         "round-robin" => Ok(Arc::new(RoundRobin)),
         "eft" => Ok(Arc::new(EarliestFinish)),
+        "etf" => Ok(Arc::new(EarliestTaskFirst)),
+        "heft-rt" => Ok(Arc::new(HeftRt)),
         "locality" => Ok(Arc::new(Locality)),
         _ => Err(Error::Unknown { what: "policy", name: name.into(), known: POLICIES.join(", ").into() }),
     }

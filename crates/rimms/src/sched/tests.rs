@@ -69,3 +69,51 @@ fn the_first_calls_of_a_size_are_measured_and_then_one_in_sixteen() {
     assert!(costs.is_due(OpKind::Fft, 0, 4096), "another size class");
     assert!(!costs.is_due(OpKind::Fft, 7, 64), "no such PE");
 }
+
+/// Calls by their costs on each PE.
+fn ready(costs: &[&[f64]]) -> Vec<Vec<Candidate>> {
+    costs.iter().map(|c| c.iter().enumerate().map(|(pe, ns)| candidate(pe, 0.0, Some(*ns))).collect()).collect()
+}
+
+fn pairs(placed: &[Placement]) -> Vec<(usize, usize)> {
+    placed.iter().map(|p| (p.call, p.candidate)).collect()
+}
+
+#[test]
+fn calls_submitted_together_are_placed_as_if_one_after_the_other() {
+    let ready = ready(&[&[50.0, 60.0], &[50.0, 60.0], &[50.0, 60.0]]);
+    assert_eq!(pairs(&EarliestFinish.arrange(0, &ready)), [(0, 0), (1, 1), (2, 0)]);
+    assert_eq!(pairs(&RoundRobin.arrange(4, &ready)), [(0, 0), (1, 1), (2, 0)]);
+    assert_eq!(pairs(&RoundRobin.arrange(5, &ready)), [(0, 1), (1, 0), (2, 1)]);
+}
+
+#[test]
+fn etf_takes_the_pair_that_finishes_first_and_heft_rt_the_longest_call() {
+    let ready = ready(&[&[100.0, 300.0], &[10.0, 90.0], &[20.0, 25.0]]);
+    // 10 on PE 0, then 25 on PE 1 (30 behind the first), then 110 on PE 0.
+    assert_eq!(pairs(&EarliestTaskFirst.arrange(0, &ready)), [(1, 0), (2, 1), (0, 0)]);
+    // By mean cost: 200, 50, 22.5.
+    assert_eq!(pairs(&HeftRt.arrange(0, &ready)), [(0, 0), (1, 1), (2, 1)]);
+    let unmeasured = [vec![candidate(0, 0.0, Some(5.0))], vec![candidate(0, 0.0, None)]];
+    assert_eq!(pairs(&HeftRt.arrange(0, &unmeasured)), [(1, 0), (0, 0)]);
+    assert_eq!(pairs(&EarliestTaskFirst.arrange(0, &unmeasured)), [(1, 0), (0, 0)]);
+    assert!(EarliestTaskFirst.arrange(0, &[]).is_empty());
+}
+
+proptest::proptest! {
+    #[test]
+    fn each_choice_of_etf_is_the_first_to_finish_of_all_that_were_left(
+        costs in proptest::collection::vec(proptest::collection::vec(1.0..100.0_f64, 3), 1..8),
+    ) {
+        let ready: Vec<Vec<Candidate>> =
+            costs.iter().map(|c| (0..3).map(|pe| candidate(pe, 0.0, Some(c[pe]))).collect()).collect();
+        let (mut free, mut left) = ([0.0; 3], (0..costs.len()).collect::<Vec<_>>());
+        for Placement { call, candidate: pe } in EarliestTaskFirst.arrange(0, &ready) {
+            let first = left.iter().flat_map(|c| (0..3).map(|pe| free[pe] + costs[*c][pe])).fold(f64::MAX, f64::min);
+            free[pe] += costs[call][pe];
+            proptest::prop_assert!((free[pe] - first).abs() < 1e-9);
+            left.retain(|c| *c != call);
+        }
+        proptest::prop_assert!(left.is_empty());
+    }
+}

@@ -6,7 +6,7 @@ use rimms::{Complex32, HeteData, Runtime, View};
 use super::{Config, picture};
 use crate::apps::matched::{conjugate, padded, product};
 use crate::apps::measure::Regions;
-use crate::apps::rows::Rows;
+use crate::apps::rows::{Rows, fft_rows};
 use crate::apps::{Alloc, Conj};
 use crate::reserve::reserve;
 use crate::{Detection, Image, Recording, Result};
@@ -115,10 +115,7 @@ impl Regions for PulseDoppler<'_> {
             on.ifft.ifft(&d.products[i], &mut d.filtered[i])?;
         }
         corner_turn(&d.filtered, &mut d.columns, ranges)?;
-        for i in 0..ranges {
-            on.fft_doppler.fft(&d.columns[i], &mut d.doppler[i])?;
-        }
-        Ok(())
+        Ok(fft_rows(&on.fft_doppler, &d.columns, &mut d.doppler)?)
     }
 
     fn relay(&self, d: &Data) -> Result<Detection> {

@@ -6,7 +6,7 @@ use rimms::{Complex32, HeteData, Runtime, View, ZipOp};
 use super::{Config, narrow};
 use crate::apps::Alloc;
 use crate::apps::measure::Regions;
-use crate::apps::rows::Rows;
+use crate::apps::rows::{Rows, fft_rows};
 use crate::reserve::reserve;
 use crate::sar::{Echoes, azimuth_reference, range_reference};
 use crate::{Image, Result};
@@ -95,9 +95,7 @@ impl Filter {
 impl Compression {
     /// FFT, shift, the product with the reference, IFFT, row after row.
     fn run(&self, d: &mut Filter, count: usize, reference: &View<Complex32>) -> Result<()> {
-        for i in 0..count {
-            self.fft.fft(&d.input[i], &mut d.spectra[i])?;
-        }
+        fft_rows(&self.fft, &d.input, &mut d.spectra)?;
         for i in 0..count {
             shift(&d.spectra[i], &mut d.shifted[i])?;
             self.zip.zip(ZipOp::Mul, &d.shifted[i], reference, &mut d.products[i])?;
