@@ -87,6 +87,8 @@ pub struct Parts {
 pub struct AddressLayout {
     index_bits: u32,
     generation_bits: u32,
+    /// The bits above the offset, which say which buffer is meant: at hand for arithmetic.
+    buffer_bits: u64,
 }
 
 /// A layout that was refused.
@@ -108,17 +110,17 @@ impl AddressLayout {
     pub const MAX_INDEX_BITS: u32 = 32;
 
     /// Global and constant memory: `[index 16][generation 8][offset 40]`.
-    pub const GLOBAL: Self = Self { index_bits: 16, generation_bits: 8 };
+    pub const GLOBAL: Self = Self::of(16, 8);
     /// Local memory, one for each work-group: `[index 16][generation 8][offset 40]`.
     pub const LOCAL: Self = Self::GLOBAL;
     /// Private memory, one for each work-item: `[index 20][generation 12][offset 32]`.
-    pub const PRIVATE: Self = Self { index_bits: 20, generation_bits: 12 };
+    pub const PRIVATE: Self = Self::of(20, 12);
     /// Global and constant memory without generations: `[index 16][offset 48]`.
-    pub const GLOBAL_UNTAGGED: Self = Self { index_bits: 16, generation_bits: 0 };
+    pub const GLOBAL_UNTAGGED: Self = Self::of(16, 0);
     /// Local memory without generations: `[index 16][offset 48]`.
     pub const LOCAL_UNTAGGED: Self = Self::GLOBAL_UNTAGGED;
     /// Private memory without generations: `[index 32][offset 32]`.
-    pub const PRIVATE_UNTAGGED: Self = Self { index_bits: 32, generation_bits: 0 };
+    pub const PRIVATE_UNTAGGED: Self = Self::of(32, 0);
 
     /// A layout whose addresses carry the generation of their buffer, so that a stale address is told
     /// from that of the slot's next buffer.
@@ -130,7 +132,12 @@ impl AddressLayout {
         if index_bits == 0 || index_bits > Self::MAX_INDEX_BITS || generation_bits > 63 - index_bits {
             return Err(LayoutError { index_bits, generation_bits });
         }
-        Ok(Self { index_bits, generation_bits })
+        Ok(Self::of(index_bits, generation_bits))
+    }
+
+    /// Of at least 1 and at most 63 bits in all.
+    const fn of(index_bits: u32, generation_bits: u32) -> Self {
+        Self { index_bits, generation_bits, buffer_bits: !0 << (64 - index_bits - generation_bits) }
     }
 
     /// A layout of index and offset alone: a stale address becomes valid again when its slot is reused.
@@ -196,10 +203,9 @@ impl AddressLayout {
     /// The end of a buffer of the greatest size is such an address: it has no number of its own.
     #[inline]
     pub const fn add(self, address: Address, bytes: u64) -> Option<Address> {
-        match address.0.checked_add(bytes) {
-            Some(sum) if (sum ^ address.0) >> self.offset_bits() == 0 => Some(Address(sum)),
-            _ => None,
-        }
+        // Less than a greatest buffer on: the sum does not wrap around to this buffer.
+        let sum = address.0.wrapping_add(bytes);
+        if (sum ^ address.0 | bytes) & self.buffer_bits == 0 { Some(Address(sum)) } else { None }
     }
 
     /// The address `delta` bytes away, forwards or backwards, or `None` when that is outside the offsets
@@ -227,7 +233,7 @@ impl AddressLayout {
 
     /// The address of byte 0 of the buffer, which also identifies index and generation.
     pub(crate) const fn base_of(self, address: u64) -> u64 {
-        address >> self.offset_bits() << self.offset_bits()
+        address & self.buffer_bits
     }
 }
 

@@ -60,11 +60,7 @@ where
     let batch = (groups / (workers as u64 * TURNS)).max(1);
     let work = |worker| {
         let worker = Worker::new(device, &kept, Group::new(&identity, worker));
-        // A fault is large: in a box, what a future returns is a word, which is cheap to look at.
-        worker.run_groups(launch, &next, batch, async |local| match kernel(Item::new(&worker, local)).await {
-            Ok(()) => None,
-            Err(fault) => Some(Box::new(fault)),
-        })
+        worker.run_groups(launch, &next, batch, |local| kernel(Item::new(&worker, local)))
     };
     let outcome = if workers == 1 {
         work(0)
@@ -112,12 +108,12 @@ impl<'a, O: Observer> Worker<'a, O> {
         }
     }
 
-    fn run_groups(
+    fn run_groups<F: Future<Output = Result<(), Fault>>>(
         &self,
         launch: &Launch,
         next: &AtomicU64,
         batch: u64,
-        begin: impl AsyncFn(u32) -> Option<Box<Fault>>,
+        begin: impl Fn(u32) -> F,
     ) -> Result<Outcome, Fault> {
         let mut outcome = Outcome::default();
         let items = launch.range.group_items();
@@ -133,7 +129,7 @@ impl<'a, O: Observer> Worker<'a, O> {
                 self.group.begin(group);
                 self.begin_locals(launch)?;
                 self.device.observer.group_begin(self.launch, &self.group);
-                self.run_group(items, &mut futures, &mut places, &mut outcome, &|local| begin(local));
+                self.run_group(items, &mut futures, &mut places, &mut outcome, &begin);
                 self.device.observer.group_end(self.launch, &self.group);
                 self.end_memories();
             }
@@ -182,7 +178,7 @@ impl<'a, O: Observer> Worker<'a, O> {
     }
 
     #[inline(never)]
-    fn run_group<F: Future<Output = Option<Box<Fault>>>>(
+    fn run_group<F: Future<Output = Result<(), Fault>>>(
         &self,
         items: u32,
         futures: &mut Futures<F>,

@@ -12,14 +12,15 @@ pub(crate) struct Futures<F> {
     places: Box<[Option<F>]>,
 }
 
-impl<F: Future> Futures<F> {
+impl<E, F: Future<Output = Result<(), E>>> Futures<F> {
     pub(crate) fn new(places: usize) -> Self {
         Futures { places: (0..places).map(|_| None).collect() }
     }
 
-    /// Puts a future into a place, in the stead of what was there, and polls it. A future that is ready leaves its place.
+    /// Puts a future into a place, in the stead of what was there, and polls it. A future that is ready leaves its place; its
+    /// error is what comes of it, if there is one.
     #[inline(always)]
-    pub(crate) fn begin(&mut self, place: usize, future: F, context: &mut Context<'_>) -> Poll<F::Output> {
+    pub(crate) fn begin(&mut self, place: usize, future: F, context: &mut Context<'_>) -> Poll<Option<Box<E>>> {
         let Some(at) = self.places.get_mut(place) else {
             // The block has a place for every item: this future is dropped and never ready.
             return Poll::Pending;
@@ -30,7 +31,7 @@ impl<F: Future> Futures<F> {
 
     /// Polls the future in a place; a place without one is never ready.
     #[inline(always)]
-    pub(crate) fn poll(&mut self, place: usize, context: &mut Context<'_>) -> Poll<F::Output> {
+    pub(crate) fn poll(&mut self, place: usize, context: &mut Context<'_>) -> Poll<Option<Box<E>>> {
         match self.places.get_mut(place) {
             Some(at) if at.is_some() => Self::poll_in(at, context),
             _ => Poll::Pending,
@@ -38,19 +39,27 @@ impl<F: Future> Futures<F> {
     }
 
     #[inline(always)]
-    fn poll_in(at: &mut Option<F>, context: &mut Context<'_>) -> Poll<F::Output> {
+    fn poll_in(at: &mut Option<F>, context: &mut Context<'_>) -> Poll<Option<Box<E>>> {
         let Some(future) = at else { return Poll::Pending };
         // SAFETY: the future stays in its place until it is dropped there (by the assignments here and in `begin` and
         // `clear`, or with the block), and the block's places do not move when `Futures` does.
-        let result = unsafe { Pin::new_unchecked(future) }.poll(context);
-        if result.is_ready() {
-            *at = None;
-        }
-        result
+        let result = match unsafe { Pin::new_unchecked(future) }.poll(context) {
+            Poll::Pending => return Poll::Pending,
+            Poll::Ready(Ok(())) => None,
+            // Errors are large: in a box, what is handed on is a word.
+            Poll::Ready(Err(error)) => Some(boxed(error)),
+        };
+        *at = None;
+        Poll::Ready(result)
     }
 
     /// Drops what is in the places, the first `count` of them.
     pub(crate) fn clear(&mut self, count: usize) {
         self.places.iter_mut().take(count).for_each(|at| *at = None);
     }
+}
+
+#[cold]
+fn boxed<E>(error: E) -> Box<E> {
+    Box::new(error)
 }
