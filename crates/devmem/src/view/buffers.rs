@@ -5,34 +5,34 @@ use crate::observe::{Allocated, Contents, Data, Observer};
 use crate::{Access, Address, Fault, Flags, HostBytes, Init, Mapping};
 
 impl<O: Observer> View<'_, O> {
-    /// A new buffer, as [`Memory::allocate`].
+    /// A new buffer, as [`Memory::allocate`](crate::Memory::allocate).
     ///
     /// # Errors
-    /// As [`Memory::allocate`].
+    /// As [`Memory::allocate`](crate::Memory::allocate).
     pub fn allocate(&self, size: u64, flags: Flags, init: Init<'_>) -> Result<Address, Fault> {
         self.tell_allocated(self.memory.allocate(size, flags, init), size, flags, Contents::Own(init))
     }
 
-    /// A new buffer with a name, as [`Memory::allocate_named`].
+    /// A new buffer with a name, as [`Memory::allocate_named`](crate::Memory::allocate_named).
     ///
     /// # Errors
-    /// As [`Memory::allocate_named`].
+    /// As [`Memory::allocate_named`](crate::Memory::allocate_named).
     pub fn allocate_named(&self, name: &str, size: u64, flags: Flags, init: Init<'_>) -> Result<Address, Fault> {
         self.tell_allocated(self.memory.allocate_named(name, size, flags, init), size, flags, Contents::Own(init))
     }
 
-    /// A buffer of the host's bytes, as [`Memory::allocate_host`].
+    /// A buffer of the host's bytes, as [`Memory::allocate_host`](crate::Memory::allocate_host).
     ///
     /// # Errors
-    /// As [`Memory::allocate_host`].
+    /// As [`Memory::allocate_host`](crate::Memory::allocate_host).
     pub fn allocate_host(&self, bytes: &HostBytes, flags: Flags) -> Result<Address, Fault> {
         self.tell_allocated(self.memory.allocate_host(bytes, flags), bytes.len(), flags, Contents::Host(bytes))
     }
 
-    /// A part of a buffer as a buffer, as [`Memory::sub_buffer`].
+    /// A part of a buffer as a buffer, as [`Memory::sub_buffer`](crate::Memory::sub_buffer).
     ///
     /// # Errors
-    /// As [`Memory::sub_buffer`].
+    /// As [`Memory::sub_buffer`](crate::Memory::sub_buffer).
     pub fn sub_buffer(&self, parent: Address, origin: u64, size: u64, flags: Flags) -> Result<Address, Fault> {
         let part = self.memory.sub_buffer(parent, origin, size, flags);
         let root = self.memory.layout().add(parent, origin).unwrap_or(parent);
@@ -57,10 +57,10 @@ impl<O: Observer> View<'_, O> {
         result
     }
 
-    /// Frees a buffer, as [`Memory::deallocate`].
+    /// Frees a buffer, as [`Memory::deallocate`](crate::Memory::deallocate).
     ///
     /// # Errors
-    /// As [`Memory::deallocate`].
+    /// As [`Memory::deallocate`](crate::Memory::deallocate).
     #[track_caller]
     pub fn deallocate(&self, address: Address) -> Result<(), Fault> {
         let result = self.memory.deallocate(address);
@@ -71,10 +71,10 @@ impl<O: Observer> View<'_, O> {
         result
     }
 
-    /// Gives the host a region, as [`Memory::map`].
+    /// Gives the host a region, as [`Memory::map`](crate::Memory::map).
     ///
     /// # Errors
-    /// As [`Memory::map`].
+    /// As [`Memory::map`](crate::Memory::map).
     pub fn map(&self, address: Address, offset: u64, size: u64, flags: Flags) -> Result<Mapping, Fault> {
         let result = self.memory.map(address, offset, size, flags);
         match &result {
@@ -84,10 +84,10 @@ impl<O: Observer> View<'_, O> {
         result
     }
 
-    /// Takes a region back from the host, as [`Memory::unmap`].
+    /// Takes a region back from the host, as [`Memory::unmap`](crate::Memory::unmap).
     ///
     /// # Errors
-    /// As [`Memory::unmap`].
+    /// As [`Memory::unmap`](crate::Memory::unmap).
     pub fn unmap(&self, mapping: &Mapping) -> Result<(), Fault> {
         let result = self.memory.unmap(mapping);
         match &result {
@@ -97,10 +97,10 @@ impl<O: Observer> View<'_, O> {
         result
     }
 
-    /// Copies bytes of a mapped region, as [`Memory::load_mapped`].
+    /// Copies bytes of a mapped region, as [`Memory::load_mapped`](crate::Memory::load_mapped).
     ///
     /// # Errors
-    /// As [`Memory::load_mapped`].
+    /// As [`Memory::load_mapped`](crate::Memory::load_mapped).
     pub fn load_mapped(&self, mapping: &Mapping, at: u64, into: &mut [u8]) -> Result<(), Fault> {
         let result = self.memory.in_mapping(mapping, at, into.len() as u64, Access::Read);
         let result = result.and_then(|address| Ok((address, self.memory.load_at(address, into)?)));
@@ -109,10 +109,10 @@ impl<O: Observer> View<'_, O> {
         result.map(drop)
     }
 
-    /// Stores to bytes of a mapped region, as [`Memory::store_mapped`].
+    /// Stores to bytes of a mapped region, as [`Memory::store_mapped`](crate::Memory::store_mapped).
     ///
     /// # Errors
-    /// As [`Memory::store_mapped`].
+    /// As [`Memory::store_mapped`](crate::Memory::store_mapped).
     pub fn store_mapped(&self, mapping: &Mapping, at: u64, from: &[u8]) -> Result<(), Fault> {
         let result = self.memory.in_mapping(mapping, at, from.len() as u64, Access::Write);
         let result = result.and_then(|address| self.memory.store_at::<false>(address, from));
