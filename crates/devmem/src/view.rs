@@ -328,7 +328,7 @@ impl<'a, O: Observer> View<'a, O> {
     }
 
     /// Says that bytes hold nothing of use until they are stored to, as those of a buffer allocated with
-    /// [`Init::Poison`]. Nothing is changed; a checker will report who reads them.
+    /// [`Init::Poison`](crate::Init::Poison). Nothing is changed; a checker will report who reads them.
     ///
     /// # Errors
     /// The [`Fault`] of a store.
