@@ -147,6 +147,14 @@ pub enum Error {
     /// The runtime was configured with something that cannot be.
     #[error("{0}")]
     Config(Box<str>),
+    /// Costs could not be read or written. Remedy: what the message asks for, or make the file anew.
+    #[error("costs, {of}: {problem}")]
+    Costs {
+        /// The file, or what else they come from.
+        of: Box<str>,
+        /// What was wanted and what was found.
+        problem: Box<str>,
+    },
     /// A device operation failed. Remedy: in the device's words.
     #[error("{call} on {pe}: {error}")]
     Device {

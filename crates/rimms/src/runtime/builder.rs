@@ -9,7 +9,7 @@ use crate::device::host::Host;
 use crate::error::{Error, Result};
 use crate::memory::Resources;
 use crate::order::MAX_QUEUES;
-use crate::sched::{Costs, Locality, Policy};
+use crate::sched::{CostTable, Costs, Locality, Policy};
 use crate::trace::Log;
 use std::fmt;
 use std::sync::Arc;
@@ -36,9 +36,17 @@ pub struct RuntimeBuilder {
     devices: Vec<Arc<dyn Device>>,
     mode: MemoryMode,
     policy: Arc<dyn Policy>,
+    costs: Option<Given>,
     time_limit: Option<Duration>,
     watch: Option<Watch>,
     keeps_timeline: bool,
+}
+
+/// Costs that are known before the first call.
+struct Given {
+    table: CostTable,
+    /// Nothing is added to them.
+    fixed: bool,
 }
 
 impl Default for RuntimeBuilder {
@@ -48,6 +56,7 @@ impl Default for RuntimeBuilder {
             devices: Vec::new(),
             mode: MemoryMode::default(),
             policy: Arc::new(Locality),
+            costs: None,
             time_limit: None,
             watch: None,
             keeps_timeline: false,
@@ -82,6 +91,34 @@ impl RuntimeBuilder {
     /// How PEs are chosen; by default [`Locality`].
     pub fn policy(mut self, policy: Arc<dyn Policy>) -> Self {
         self.policy = policy;
+        self
+    }
+
+    /// Begins with these costs instead of none, and measures calls under any policy: [`Runtime::costs`] then has both.
+    pub fn costs(mut self, table: &CostTable) -> Self {
+        self.costs = Some(Given { table: table.clone(), fixed: false });
+        self
+    }
+
+    /// Schedules by these costs alone and measures nothing, so that what a policy is told of costs is the same in each
+    /// run. (How full the queues are, which `eft` and `locality` look at too, is not, unless calls are
+    /// [`blocking`](Runtime::blocking); nor are the speeds of links, which are always measured.)
+    ///
+    /// ```
+    /// use rimms::{Runtime, sched};
+    /// let table = r#"{ "version": 1, "costs": [
+    ///     { "op": "fill", "pe": "cpu0", "size": 256, "ns": 90, "measured": 1 },
+    ///     { "op": "fill", "pe": "cpu1", "size": 256, "ns": 30, "measured": 1 }
+    /// ] }"#.parse()?;
+    /// let rt = Runtime::builder().cpus(2).policy(sched::by_name("eft")?).fixed_costs(&table).build()?.blocking();
+    /// for _ in 0..10 {
+    ///     rt.fill(0_u32, &mut rt.alloc(256)?)?;
+    /// }
+    /// assert_eq!(rt.counters().calls("cpu1"), 10);
+    /// # Ok::<(), rimms::Error>(())
+    /// ```
+    pub fn fixed_costs(mut self, table: &CostTable) -> Self {
+        self.costs = Some(Given { table: table.clone(), fixed: true });
         self
     }
 
@@ -146,7 +183,7 @@ impl RuntimeBuilder {
                 if pes.iter().any(|pe| pe.name() == &*unit_info.name) {
                     return Err(Error::Config(format!("two PEs are named {}", unit_info.name).into()));
                 }
-                pes.push(Pe::new(id, device, unit, unit_info.clone()));
+                pes.push(Pe::new(id, device, unit, unit_info.clone(), &pes));
             }
         }
         for (i, device) in devices.iter().enumerate() {
@@ -161,6 +198,11 @@ impl RuntimeBuilder {
         if pes.len() > MAX_QUEUES {
             return Err(Error::Config(format!("{} PEs, but one runtime can have {MAX_QUEUES}", pes.len()).into()));
         }
+        let costs = Costs::new(pes.len());
+        if let Some(Given { table, .. }) = &self.costs {
+            costs.load(table, &pes.iter().map(Pe::name).collect::<Vec<_>>());
+        }
+        let measures = self.costs.as_ref().map_or(self.policy.needs_costs(), |given| !given.fixed);
         static RUNTIMES: AtomicU64 = AtomicU64::new(1);
         let shared = Arc::new(Shared {
             id: RUNTIMES.fetch_add(1, Relaxed),
@@ -171,9 +213,10 @@ impl RuntimeBuilder {
                 self.time_limit.is_some(),
                 self.keeps_timeline.then(|| Arc::new(Log::new())),
             )),
-            costs: Costs::new(pes.len()),
+            needs_costs: measures || self.policy.needs_costs(),
+            measures,
+            costs,
             pes,
-            needs_costs: self.policy.needs_costs(),
             policy: self.policy,
             turn: AtomicUsize::new(0),
             time_limit: self.time_limit,

@@ -251,7 +251,7 @@ impl Shared {
     fn launch(&self, at: usize, pe: &Pe, job: &Job<'_>, operands: &[Operand<'_>]) -> Result<(), DeviceError> {
         let _scope = matches!(job.call, Call::User(_)).then(kernel_scope);
         let _operation = if pe.resource.is_host() { None } else { self.resources.operation(pe.resource) };
-        if !self.needs_costs || !self.costs.is_due(job.call.kind(), at, job.size) {
+        if !self.measures || !self.costs.is_due(job.call.kind(), at, job.size) {
             return pe.device.launch(pe.unit, job.call, operands);
         }
         let start = Instant::now();

@@ -37,7 +37,7 @@ use crate::device::Usage;
 use crate::error::{Error, Result};
 use crate::memory::Resources;
 use crate::order::{in_kernel, in_own_thread};
-use crate::sched::{Costs, Policy};
+use crate::sched::{CostTable, Costs, Policy};
 use crate::trace::{Counters, Log, Timeline};
 use bytemuck::Pod;
 use pe::PeSet;
@@ -89,8 +89,10 @@ struct Shared {
     resources: Arc<Resources>,
     pes: Vec<Pe>,
     policy: Arc<dyn Policy>,
-    /// Does the policy look at costs?
+    /// Is the size of calls looked at, for a policy or to measure them?
     needs_costs: bool,
+    /// Are calls measured?
+    measures: bool,
     costs: Costs,
     turn: AtomicUsize,
     /// How long a device may be at one operation.
@@ -229,6 +231,25 @@ impl Runtime {
             resources: resources.ids().map(|r| resources.device(r).info().name.clone()).collect(),
             threads: log.map(Log::threads).unwrap_or_default(),
         }
+    }
+
+    /// What calls take, as measured so far or given to the builder: to be kept for the next runtime. Empty where calls
+    /// are not measured (by default those policies measure that look at costs).
+    ///
+    /// ```
+    /// use rimms::{Runtime, sched::CostTable};
+    /// let rt = Runtime::builder().cpus(1).costs(&CostTable::default()).build()?.blocking();
+    /// rt.fill(0_u32, &mut rt.alloc(256)?)?;
+    /// let costs = rt.costs();
+    /// assert_eq!(costs.iter().map(|cost| (cost.op.name(), &*cost.pe)).collect::<Vec<_>>(), [("fill", "cpu0")]);
+    /// let next = Runtime::builder().cpus(1).costs(&costs).build()?;
+    /// assert_eq!(next.costs(), costs);
+    /// # Ok::<(), rimms::Error>(())
+    /// ```
+    #[must_use]
+    pub fn costs(&self) -> CostTable {
+        let names: Vec<&str> = self.core.pes.iter().map(Pe::name).collect();
+        self.core.costs.table(&names)
     }
 
     /// The memory mode.

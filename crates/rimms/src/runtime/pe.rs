@@ -7,6 +7,7 @@ use crate::device::{Capability, Device, DeviceInfo, UnitInfo};
 use crate::error::{Error, Result};
 use crate::op::{Call, Target};
 use crate::order;
+use crate::sched::kind_of;
 use crate::sync::Padded;
 use parking_lot::{Mutex, MutexGuard};
 use std::fmt;
@@ -24,6 +25,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 /// ```
 pub struct Pe {
     info: UnitInfo,
+    /// The same number for all PEs of a kind.
+    pub(super) kind_number: usize,
     pub(super) resource: ResourceId,
     pub(super) device: Arc<dyn Device>,
     pub(super) unit: usize,
@@ -38,10 +41,19 @@ pub struct Pe {
 }
 
 impl Pe {
-    pub(super) fn new(resource: ResourceId, device: &Arc<dyn Device>, unit: usize, info: UnitInfo) -> Self {
+    /// The PE beside `others`.
+    pub(super) fn new(
+        resource: ResourceId,
+        device: &Arc<dyn Device>,
+        unit: usize,
+        info: UnitInfo,
+        others: &[Self],
+    ) -> Self {
+        let alike = others.iter().find(|other| other.kind() == kind_of(&info.name));
+        let kind_number = alike.map_or(others.len(), |other| other.kind_number);
         let target = device.info().target;
         let (queue, worker, turn, running) = Default::default();
-        Self { info, resource, device: device.clone(), unit, target, queue, worker, turn, running }
+        Self { info, kind_number, resource, device: device.clone(), unit, target, queue, worker, turn, running }
     }
 
     /// Its name, such as `fft0`.
@@ -51,7 +63,7 @@ impl Pe {
 
     /// Its kind: the name without the number.
     pub fn kind(&self) -> &str {
-        self.info.name.trim_end_matches(|c: char| c.is_ascii_digit())
+        kind_of(&self.info.name)
     }
 
     /// The resource whose memory it works on.

@@ -189,7 +189,7 @@ impl Shared {
     /// What the call is expected to take on a PE: as measured there, or else on another of its kind.
     fn expected_cost(&self, call: &Call, at: usize, pe: &Pe, size: usize) -> Option<f64> {
         let on = |at: usize| self.costs.estimate(call.kind(), at, size);
-        let alike = || self.pes.iter().enumerate().filter(|(i, other)| *i != at && other.kind() == pe.kind());
+        let alike = || self.pes.iter().enumerate().filter(|(i, other)| *i != at && other.kind_number == pe.kind_number);
         on(at).or_else(|| alike().find_map(|(i, _)| on(i)))
     }
 
@@ -235,7 +235,8 @@ impl Shared {
             let busy_ns = pe.queue.expected_ns() as f64 + pe.running() as f64 * cost_ns.unwrap_or(0.0);
             let transfer_ns = outlook.as_ref().map_or(0.0, |o| o.transfer_ns(&self.resources, pe.resource));
             let queued = pe.queue.issued().saturating_sub(self.resources.order.lines.done(i));
-            candidates.push(Candidate { pe: i, queued, busy_ns, cost_ns, ready_ns: ready as f64, transfer_ns });
+            let (kind, ready_ns) = (pe.kind_number, ready as f64);
+            candidates.push(Candidate { pe: i, kind, queued, busy_ns, cost_ns, ready_ns, transfer_ns });
         }
         candidates
     }

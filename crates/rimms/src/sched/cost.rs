@@ -4,7 +4,8 @@
 //! depends on where bytes are, not on the op.
 
 use crate::op::OpKind;
-use crate::trace::{BUCKETS, Curve};
+use crate::sched::{Cost, CostTable};
+use crate::trace::{BUCKETS, Curve, Point};
 use std::sync::OnceLock;
 
 /// Curves by a number without a bound, in chunks that double and never move: readers take no lock.
@@ -72,6 +73,61 @@ impl Costs {
     pub fn estimate(&self, kind: OpKind, pe: usize, size: usize) -> Option<f64> {
         self.0.get(pe)?.get(kind.index())?.estimate(size)
     }
+
+    /// All that was measured, or loaded, of built-in ops on the PEs of these names. Ops of the user's own are left out:
+    /// what tells them apart is a number that means nothing in another process.
+    ///
+    /// ```
+    /// use rimms::{op::OpKind, sched::Costs};
+    /// let costs = Costs::new(1);
+    /// costs.record(OpKind::Fft, 0, 1024, 800.0);
+    /// let table = costs.table(&["acc0"]);
+    /// let elsewhere = Costs::new(1);
+    /// elsewhere.load(&table, &["acc1"]); // nothing is known of this one
+    /// assert_eq!(elsewhere.estimate(OpKind::Fft, 0, 1024), None);
+    /// elsewhere.load(&table, &["acc0"]);
+    /// assert_eq!(elsewhere.estimate(OpKind::Fft, 0, 1024), Some(800.0));
+    /// ```
+    #[must_use]
+    pub fn table(&self, pes: &[&str]) -> CostTable {
+        let mut table = CostTable::default();
+        for (curves, pe) in self.0.iter().zip(pes) {
+            for op in OpKind::BUILT_IN {
+                let points = curves.get(op.index()).into_iter().flat_map(Curve::points);
+                table.extend(points.map(|Point { size, ns, measured }| Cost {
+                    op,
+                    pe: (*pe).into(),
+                    size,
+                    ns,
+                    measured,
+                }));
+            }
+        }
+        table
+    }
+
+    /// Begins with what is in `table` under the PEs' own names, or else under their kinds.
+    pub fn load(&self, table: &CostTable, pes: &[&str]) {
+        for (curves, pe) in self.0.iter().zip(pes) {
+            let kind = kind_of(pe);
+            let load = |name: &str| {
+                for Cost { op, size, ns, measured, .. } in table.iter().filter(|cost| *cost.pe == *name) {
+                    let point = Point { size: *size, ns: *ns, measured: *measured };
+                    curves.get_or_make(op.index()).restore(&point);
+                }
+            };
+            load(kind);
+            // What is known of the PE itself counts more.
+            if kind != *pe {
+                load(pe);
+            }
+        }
+    }
+}
+
+/// The kind of the PE of this name: the name without the number.
+pub(crate) fn kind_of(pe: &str) -> &str {
+    pe.trim_end_matches(|c: char| c.is_ascii_digit())
 }
 
 impl std::fmt::Debug for Costs {

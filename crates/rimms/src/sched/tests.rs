@@ -42,14 +42,8 @@ fn costs_are_functions_of_size_per_op_and_pe() {
 
 #[test]
 fn locality_weighs_copies_against_waiting() {
-    let at = |busy_ns, ready_ns, transfer_ns, cost_ns| Candidate {
-        pe: 0,
-        queued: 0,
-        busy_ns,
-        cost_ns,
-        ready_ns,
-        transfer_ns,
-    };
+    let at =
+        |busy_ns, ready_ns, transfer_ns, cost_ns| Candidate { ready_ns, transfer_ns, ..candidate(0, busy_ns, cost_ns) };
     let pick = |c: &[Candidate]| Locality.choose(0, c);
     assert_eq!(pick(&[at(0.0, 0.0, 500.0, Some(10.0)), at(400.0, 0.0, 0.0, Some(10.0))]), 1);
     assert_eq!(pick(&[at(0.0, 0.0, 300.0, Some(10.0)), at(400.0, 0.0, 0.0, Some(10.0))]), 0);
@@ -115,5 +109,63 @@ proptest::proptest! {
             left.retain(|c| *c != call);
         }
         proptest::prop_assert!(left.is_empty());
+    }
+}
+
+#[test]
+fn random_is_even_and_the_same_each_time_for_one_seed() {
+    let pes = [0, 1, 2, 3, 4].map(|pe| candidate(pe, 0.0, None));
+    let picks = |seed: u64| -> Vec<usize> { (0..5_000).map(|turn| Random { seed }.choose(turn, &pes)).collect() };
+    for seed in [0, 1, 42, u64::MAX] {
+        let once = picks(seed);
+        assert_eq!(once, picks(seed));
+        assert_ne!(once, picks(seed.wrapping_add(1)));
+        for pe in 0..pes.len() {
+            let n = once.iter().filter(|pick| **pick == pe).count();
+            // 1,000 wanted, with a standard deviation of 28.
+            assert!((860..=1140).contains(&n), "seed {seed}: {n} of 5000 on PE {pe}");
+        }
+        // The turn alone decides, not what was asked before.
+        assert_eq!(Random { seed }.choose(1234, &pes), once[1234]);
+    }
+    assert_eq!(Random { seed: 3 }.choose(usize::MAX, &pes[..1]), 0);
+}
+
+#[test]
+fn met_takes_the_cheapest_kind_and_turns_within_it() {
+    let pe = |pe, kind, busy_ns, cost_ns| Candidate { kind, ..candidate(pe, busy_ns, cost_ns) };
+    let picks = |c: &[Candidate]| [0, 1, 2, 3].map(|turn| MinimumExecutionTime.choose(turn, c));
+    let measured = [
+        pe(0, 0, 0.0, Some(50.0)),
+        pe(1, 0, 0.0, Some(60.0)),
+        pe(2, 2, 1e9, Some(20.0)),
+        pe(3, 0, 0.0, Some(55.0)),
+        pe(4, 2, 0.0, Some(30.0)),
+    ];
+    assert_eq!(picks(&measured), [2, 4, 2, 4], "however long its queues are");
+    let slower = measured.map(|c| if c.kind == 2 { Candidate { cost_ns: Some(51.0), ..c } } else { c });
+    assert_eq!(picks(&slower), [0, 1, 3, 0]);
+    let unmeasured = measured.map(|c| if c.kind == 0 { Candidate { cost_ns: None, ..c } } else { c });
+    assert_eq!(picks(&unmeasured), [0, 1, 3, 0], "never measured: tried first");
+    assert_eq!(picks(&measured.map(|c| Candidate { cost_ns: Some(5.0), ..c })), [0, 1, 3, 0], "ties go to the first");
+}
+
+#[test]
+fn every_policy_is_known_by_its_name() {
+    for listed in POLICIES {
+        let name = listed.trim_end_matches("[:SEED]");
+        assert_eq!(by_name(name).unwrap().name(), name);
+    }
+    assert!(format!("{:?}", by_name("random:7").unwrap()).contains('7'), "the seed is part of the policy");
+    for (wrong, said) in [
+        ("best", "round-robin, random[:SEED], met, eft, etf, heft-rt, locality"),
+        ("random:", "seed ``"),
+        ("random:-1", "seed `-1`"),
+        ("random:18446744073709551616", "whole number"),
+        ("met:1", "known: round-robin"),
+        ("Random", "known: round-robin"),
+    ] {
+        let message = by_name(wrong).unwrap_err().to_string();
+        assert!(message.contains(said), "{wrong}: {message}");
     }
 }

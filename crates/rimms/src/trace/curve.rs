@@ -20,6 +20,20 @@ const SAMPLE: u32 = 16;
 pub(crate) struct Curve {
     means: [AtomicU64; BUCKETS],
     calls: [AtomicU32; BUCKETS],
+    measured: [AtomicU32; BUCKETS],
+}
+
+/// What is known of a size class.
+pub(crate) struct Point {
+    pub(crate) size: f32,
+    pub(crate) ns: f32,
+    pub(crate) measured: u32,
+}
+
+/// The class of a size.
+pub(crate) const fn bucket(size: usize) -> usize {
+    // 0 is of the class of 1.
+    (size | 1).ilog2() as usize
 }
 
 fn pack(size: f32, ns: f32) -> u64 {
@@ -31,24 +45,50 @@ fn unpack(word: u64) -> Option<(f64, f64)> {
     (word != 0).then_some((f64::from(size), f64::from(ns)))
 }
 
+/// The largest size of a class that a float can hold: rounding must not make it one of the next.
+fn largest(bucket: usize) -> f32 {
+    ((1_u128 << (bucket + 1)) as f32).next_down()
+}
+
 impl Curve {
     pub(crate) fn new() -> Self {
-        Self { means: [const { AtomicU64::new(0) }; BUCKETS], calls: [const { AtomicU32::new(0) }; BUCKETS] }
+        let zeros = || [const { AtomicU32::new(0) }; BUCKETS];
+        Self { means: [const { AtomicU64::new(0) }; BUCKETS], calls: zeros(), measured: zeros() }
     }
 
     pub(crate) fn record(&self, size: usize, ns: f64) {
         let size = size.max(1);
-        let bucket = &self.means[size.ilog2() as usize];
+        let at = bucket(size);
+        let mean = &self.means[at];
         // Two threads that record at once: one of the two measurements is lost, which is no harm to a mean.
-        let (s, t) = match unpack(bucket.load(Relaxed)) {
+        let (s, t) = match unpack(mean.load(Relaxed)) {
             None => (size as f64, ns),
             Some((s, t)) => (s + WEIGHT * (size as f64 - s), t + WEIGHT * (ns - t)),
         };
-        bucket.store(pack(s as f32, t as f32), Relaxed);
+        mean.store(pack((s as f32).min(largest(at)), t as f32), Relaxed);
+        let measured = &self.measured[at];
+        measured.store(measured.load(Relaxed).saturating_add(1), Relaxed);
+    }
+
+    /// What is known, by growing size.
+    pub(crate) fn points(&self) -> impl Iterator<Item = Point> {
+        self.means.iter().zip(&self.measured).filter_map(|(mean, measured)| {
+            let (size, ns) = unpack(mean.load(Relaxed))?;
+            Some(Point { size: size as f32, ns: ns as f32, measured: measured.load(Relaxed) })
+        })
+    }
+
+    /// Puts what was known elsewhere in the place of what is known of its size class.
+    pub(crate) fn restore(&self, point: &Point) {
+        let at = bucket(point.size as usize);
+        self.means[at].store(pack(point.size, point.ns), Relaxed);
+        self.measured[at].store(point.measured, Relaxed);
+        // Settled is what was measured often enough.
+        self.calls[at].store(point.measured.min(SETTLED), Relaxed);
     }
 
     pub(crate) fn is_due(&self, size: usize) -> bool {
-        let calls = &self.calls[size.max(1).ilog2() as usize];
+        let calls = &self.calls[bucket(size)];
         // Not exact when two threads count at once, which does not matter.
         let n = calls.load(Relaxed);
         calls.store(n.wrapping_add(1), Relaxed);
@@ -57,7 +97,7 @@ impl Curve {
 
     pub(crate) fn estimate(&self, size: usize) -> Option<f64> {
         let size = size.max(1);
-        let at = size.ilog2() as usize;
+        let at = bucket(size);
         let known = |i: usize| unpack(self.means[i].load(Relaxed));
         let size = size as f64;
         let (mut below, mut above) = (None, None);

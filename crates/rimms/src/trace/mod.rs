@@ -11,6 +11,6 @@ mod timeline;
 
 pub(crate) use counters::Tally;
 pub use counters::{Cause, Counters, Flow, PairFlow};
-pub(crate) use curve::{BUCKETS, Curve};
+pub(crate) use curve::{BUCKETS, Curve, Point, bucket};
 pub use timeline::{Entry, Timeline, What};
 pub(crate) use timeline::{Log, Traced};
