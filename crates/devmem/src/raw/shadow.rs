@@ -34,8 +34,8 @@ pub(crate) struct Shadow<const WORDS: usize> {
     end: AtomicUsize,
     /// Shadows that were too small for a later buffer of their index.
     outgrown: Mutex<Vec<NonNull<Buffer<WORDS>>>>,
-    /// Pages there are.
-    count: AtomicUsize,
+    /// Every page there is, of whatever buffer: most of a large one has none, and its table need not be gone through.
+    made: Mutex<Vec<NonNull<Page<WORDS>>>>,
 }
 
 // SAFETY: the pointers lead to atomic words that any thread may use, and are freed by the drop alone.
@@ -49,12 +49,12 @@ impl<const WORDS: usize> Shadow<WORDS> {
         let chunks = Box::new_zeroed_slice(greatest_index as usize / CHUNK + 1);
         // SAFETY: a null AtomicPtr is all zero.
         let chunks = unsafe { chunks.assume_init() };
-        Shadow { chunks, end: AtomicUsize::new(0), outgrown: Mutex::default(), count: AtomicUsize::new(0) }
+        Shadow { chunks, end: AtomicUsize::new(0), outgrown: Mutex::default(), made: Mutex::default() }
     }
 
     /// Host bytes of the words there are.
     pub(crate) fn bytes(&self) -> usize {
-        self.count.load(Relaxed) * size_of::<Page<WORDS>>()
+        self.made.lock().len() * size_of::<Page<WORDS>>()
     }
 
     #[inline(always)]
@@ -121,7 +121,7 @@ impl<const WORDS: usize> Shadow<WORDS> {
         let new = Box::<[AtomicU64]>::from_iter((0..WORDS).map(|_| AtomicU64::new(fill)));
         let new: Box<Page<WORDS>> = new.try_into().ok()?;
         if publish(entry, new) {
-            self.count.fetch_add(1, Relaxed);
+            self.made.lock().extend(NonNull::new(entry.load(Acquire)));
         }
         buffer.page(page)
     }
@@ -177,14 +177,11 @@ impl<const WORDS: usize> Drop for Shadow<WORDS> {
         let buffers: Vec<_> = chunks.flat_map(buffers).collect();
         for buffer in buffers.into_iter().chain(self.outgrown.get_mut().drain(..)) {
             // SAFETY: as above; an outgrown buffer is in no chunk any more.
-            let buffer = unsafe { Box::from_raw(buffer.as_ptr()) };
-            for page in &buffer.pages {
-                let page = page.load(Relaxed);
-                if !page.is_null() {
-                    // SAFETY: as above.
-                    drop(unsafe { Box::from_raw(page) });
-                }
-            }
+            drop(unsafe { Box::from_raw(buffer.as_ptr()) });
+        }
+        for page in self.made.get_mut().drain(..) {
+            // SAFETY: leaked when it was made, which put it here, once; `&mut self` says that nobody uses it.
+            drop(unsafe { Box::from_raw(page.as_ptr()) });
         }
     }
 }
