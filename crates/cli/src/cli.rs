@@ -135,10 +135,19 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "MODE", default_value_t)]
     pub(crate) memory: MemoryMode,
 
-    /// How PEs are chosen: round-robin; or by measured times, so that the run and its reference run may be placed
-    /// differently: eft (earliest finish), or locality (the same with copies counted in)
+    /// How PEs are chosen: round-robin; random or random:SEED; or by measured times, so that the run and its reference
+    /// run may be placed differently: met (the fastest kind, in turn within it), eft (earliest finish), or locality (the
+    /// same with copies counted in)
     #[arg(long, value_name = "NAME", default_value = "round-robin")]
     pub(crate) policy: String,
+
+    /// What calls take: read before, if there is such a file, and written after, with what the run has measured
+    #[arg(long, value_name = "FILE")]
+    pub(crate) costs: Option<PathBuf>,
+
+    /// Choose PEs by the costs in FILE as they are: nothing is measured, and nothing written
+    #[arg(long, requires = "costs")]
+    pub(crate) fixed_costs: bool,
 
     /// The marking system of simulated devices: bitset, bitset:BLOCK, next-fit or two-level
     #[arg(long, value_name = "NAME[:BLOCK]", default_value_t)]

@@ -11,6 +11,7 @@ use rimms::sched::Policy;
 use rimms::{MemoryMode, Result, Runtime};
 use rimms_heap::HeapKind;
 
+use crate::costs::Costs;
 use crate::output::{self, Failure};
 use crate::watch::{Watched, Watching};
 
@@ -37,7 +38,7 @@ pub(crate) fn is_simulated(name: &str) -> bool {
 
 /// What the machine is to be made of.
 #[derive(Debug, Default)]
-pub(crate) struct Machine {
+pub(crate) struct Machine<'a> {
     /// Memory of each simulated device; by default what suits its kind.
     pub(crate) device_memory: Option<u64>,
     /// Their marking system.
@@ -48,9 +49,11 @@ pub(crate) struct Machine {
     pub(crate) watching: Watching,
     /// Keep a timeline?
     pub(crate) timeline: bool,
+    /// What is known of costs before.
+    pub(crate) costs: Option<&'a Costs>,
 }
 
-impl Machine {
+impl Machine<'_> {
     /// A runtime whose calls go to the PEs named in `on` (all by default), with no device that is not needed for them;
     /// and what is written down of those that are simulated.
     pub(crate) fn runtime(
@@ -85,6 +88,9 @@ impl Machine {
         }
         if self.timeline {
             builder = builder.timeline();
+        }
+        if let Some(costs) = self.costs {
+            builder = costs.give(builder);
         }
         self.watching.refuse_without_devices(&watched)?;
         let rt = builder.memory_mode(mode).policy(policy).build()?.on(&chosen.join(","))?;

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | [`cli`] | the arguments |
 //! | [`machine`] | the PEs there are, and a runtime of those asked for |
+//! | [`costs`] | what is known of costs from other runs |
 //! | [`watch`] | what is watched on simulated devices |
 //! | [`devices`], [`run`], [`scene`], [`bench`] | one subcommand each |
 //! | [`image`] | pictures of what was found |
@@ -14,6 +15,7 @@
 
 mod bench;
 mod cli;
+mod costs;
 mod devices;
 mod image;
 mod machine;

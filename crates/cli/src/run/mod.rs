@@ -14,6 +14,7 @@ use rimms::{MemoryMode, Runtime, sched};
 use rimms_radar::apps::{Alloc, Style};
 
 use crate::cli::{App, RunArgs};
+use crate::costs::Costs;
 use crate::machine::{self, Machine};
 use crate::output::{self, Failure};
 use crate::progress::Progress;
@@ -25,8 +26,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<String, Failure> {
     refuse_what_does_not_apply(args)?;
     let watching = Watching { check: args.check, count: args.mem_counts };
     let RunArgs { device_memory, heap, watchdog, .. } = *args;
+    let costs = args.costs.as_deref().map(|file| Costs::read(file, args.fixed_costs)).transpose()?;
     let runtime = |mode, timeline| {
-        let machine = Machine { device_memory, heap, watchdog, watching, timeline };
+        let machine = Machine { device_memory, heap, watchdog, watching, timeline, costs: costs.as_ref() };
         machine.runtime(args.on.as_deref(), mode, sched::by_name(&args.policy)?)
     };
     // Mistakes in the arguments come before the files.
@@ -65,6 +67,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<String, Failure> {
     let report = report?.beside(run(&reference_rt, &reference_watched)?);
     if let (Some(path), Some(image)) = (&args.image, &report.picture) {
         task.plot(image, report.result.finding).write(path)?;
+    }
+    if let Some(costs) = &costs {
+        costs.keep(&rt)?;
     }
     let simulated: Vec<&str> =
         rt.allowed_pes().map(|pe| pe.name()).filter(|name| machine::is_simulated(name)).collect();
