@@ -10,6 +10,8 @@ use rimms_heap::{HeapKind, parse_size};
 use rimms_radar::Shape;
 use rimms_radar::apps::{Alloc, Conj, Placement, Style};
 
+use crate::bench::Dataflow;
+
 /// Programs for CPUs and accelerators that allocate once and copy only what is stale.
 #[derive(Debug, Parser)]
 #[command(name = "rimms", version)]
@@ -26,7 +28,7 @@ pub(crate) enum Command {
     Run(Box<RunArgs>),
     /// Make a synthetic recording with a known answer
     Scene(SceneArgs),
-    /// Measure what the runtime itself costs
+    /// Measure what the runtime costs, and what it saves
     #[command(subcommand)]
     Bench(Benchmark),
 }
@@ -42,6 +44,11 @@ pub(crate) enum Benchmark {
         #[arg(long, hide = true)]
         quick: bool,
     },
+    /// 2FFT, 2FZF and 3ZIP by size, placement and memory mode: time and copies, beside copies around every call
+    Dataflow(DataflowArgs),
+    /// Applications by number of repeats, memory mode, heap and way to allocate: Overall, Computation, and what allocation
+    /// takes of it
+    Apps(AppsArgs),
     /// Instructions of one operation that `overhead` measures
     #[command(hide = true)]
     Instructions {
@@ -56,6 +63,57 @@ pub(crate) enum Benchmark {
         /// How often
         times: u32,
     },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DataflowArgs {
+    /// Which chains; all by default
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    pub(crate) flow: Vec<Dataflow>,
+
+    /// The most points; sizes are the powers of two from 64 on
+    #[arg(long, value_name = "N", default_value_t = 1 << 20)]
+    pub(crate) max_points: usize,
+
+    /// Few points and laps, to see that it works; its times mean little
+    #[arg(long)]
+    pub(crate) quick: bool,
+
+    /// One JSON object on stdout
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AppsArgs {
+    /// Which applications [default: all but sar, which takes long]
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    pub(crate) app: Vec<App>,
+
+    /// How often the Computation is run [default: 1,10,100,1000]
+    #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = count, allow_negative_numbers = true)]
+    pub(crate) repeat: Vec<NonZeroUsize>,
+
+    /// Memory modes [default: reference,last-resource,valid-set]
+    #[arg(long, value_name = "MODE,…", value_delimiter = ',')]
+    pub(crate) memory: Vec<MemoryMode>,
+
+    /// Marking systems [default: next-fit,bitset:256,bitset:4096,bitset:65536,two-level]
+    #[arg(long, value_name = "NAME[:BLOCK],…", value_delimiter = ',')]
+    pub(crate) heap: Vec<HeapKind>,
+
+    /// Ways to allocate [default: each,fragment]
+    #[arg(long, value_name = "each|fragment,…", value_delimiter = ',')]
+    pub(crate) alloc: Vec<Alloc>,
+
+    /// Two applications, one or two repeats and one round, where not asked for otherwise, to see that it works; its times
+    /// mean little
+    #[arg(long)]
+    pub(crate) quick: bool,
+
+    /// One JSON object on stdout
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -95,6 +95,24 @@ pub(crate) fn table<const N: usize>(header: [&str; N]) -> Table {
     table
 }
 
+/// Bytes in a unit that people read.
+pub(crate) fn bytes(n: u64) -> String {
+    match n {
+        0..1024 => format!("{n} B"),
+        1024..0x10_0000 => format!("{:.1} KiB", n as f64 / 1024.0),
+        _ => format!("{:.1} MiB", n as f64 / 1_048_576.0),
+    }
+}
+
+/// Seconds likewise.
+pub(crate) fn seconds(s: f64) -> String {
+    match s {
+        _ if s < 1e-3 => format!("{:.1} us", s * 1e6),
+        _ if s < 1.0 => format!("{:.3} ms", s * 1e3),
+        _ => format!("{s:.3} s"),
+    }
+}
+
 /// A word to the user that is not part of the result.
 pub(crate) fn note(text: &str) {
     // Nobody is told where stderr is closed.

@@ -1,7 +1,10 @@
-//! `rimms bench`: what the runtime itself costs.
+//! `rimms bench`: what the runtime itself costs, and what it saves.
 //!
 //! | module | subject |
 //! | --- | --- |
+//! | [`dataflow`] | chains of calls by placement and memory mode |
+//! | [`apps`] | applications by memory mode, heap and way to allocate |
+//! | [`statistics`] | what many measurements come to |
 //! | [`subject`] | the operations that are measured, each a closure |
 //! | [`queued`] | those among them that go through a queue, or have to make room |
 //! | [`overhead`] | time, instructions and bytes of each, beside its target |
@@ -10,11 +13,16 @@
 //!
 //! Times are ratios to look at, never tests; instruction and byte counts are exact, and tests assert on them.
 
+mod apps;
 mod bytes;
+mod dataflow;
 mod overhead;
 mod queued;
 mod single_step;
+mod statistics;
 mod subject;
+
+pub(crate) use dataflow::Dataflow;
 
 use crate::cli::Benchmark;
 use crate::output::Failure;
@@ -23,6 +31,8 @@ use crate::output::Failure;
 pub(crate) fn run(which: &Benchmark) -> Result<String, Failure> {
     match which {
         Benchmark::Overhead { json, quick } => overhead::run(*json, *quick),
+        Benchmark::Dataflow(args) => dataflow::run(args),
+        Benchmark::Apps(args) => apps::run(args),
         Benchmark::Instructions { subject } => {
             let counted = single_step::instructions(subject::by_id(subject)?, single_step::TIMES);
             Ok(counted.map_or("not countable on this machine\n".into(), |n| format!("{n}\n")))

@@ -19,7 +19,7 @@ use crate::machine::{self, Machine};
 use crate::output::{self, Failure};
 use crate::progress::Progress;
 use crate::watch::{Watched, Watching};
-use task::Task;
+pub(crate) use task::Task;
 use trace::TraceFile;
 
 pub(crate) fn run(args: &RunArgs) -> Result<String, Failure> {

@@ -12,17 +12,17 @@ use crate::output::Failure;
 use crate::watch::{Found, MemCounts, Watched, Watching};
 
 #[derive(Debug, Serialize)]
-pub(super) struct Report {
-    pub(super) app: &'static str,
+pub(crate) struct Report {
+    pub(crate) app: &'static str,
     pub(super) memory: &'static str,
     pub(super) policy: &'static str,
     pub(super) pes: Vec<String>,
     pub(super) style: &'static str,
-    pub(super) result: Answer,
-    pub(super) copies: Directions,
-    pub(super) bytes: Directions,
-    pub(super) time_s: Seconds,
-    pub(super) evictions: u64,
+    pub(crate) result: Answer,
+    pub(crate) copies: Directions,
+    pub(crate) bytes: Directions,
+    pub(crate) time_s: Seconds,
+    pub(crate) evictions: u64,
     pub(super) retries: u64,
     /// What the checkers found, where they were asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -42,11 +42,11 @@ pub(super) struct Report {
 }
 
 #[derive(Debug, Serialize)]
-pub(super) struct Answer {
+pub(crate) struct Answer {
     #[serde(flatten)]
     pub(super) finding: Finding,
     /// Null where the truth is not known.
-    pub(super) max_error: Option<f64>,
+    pub(crate) max_error: Option<f64>,
 }
 
 /// What an application found.
@@ -83,7 +83,7 @@ impl Finding {
 
 /// Numbers by direction, of copies or of bytes.
 #[derive(Debug, Serialize)]
-pub(super) struct Directions {
+pub(crate) struct Directions {
     pub(super) host_to_device: u64,
     pub(super) device_to_host: u64,
     pub(super) device_to_device: u64,
@@ -92,11 +92,11 @@ pub(super) struct Directions {
 }
 
 #[derive(Debug, Serialize)]
-pub(super) struct Seconds {
-    pub(super) overall: f64,
-    pub(super) computation: f64,
-    pub(super) allocate: f64,
-    pub(super) fragment: f64,
+pub(crate) struct Seconds {
+    pub(crate) overall: f64,
+    pub(crate) computation: f64,
+    pub(crate) allocate: f64,
+    pub(crate) fragment: f64,
 }
 
 impl Report {
@@ -142,6 +142,11 @@ impl Report {
 }
 
 impl Directions {
+    /// All of them.
+    pub(crate) fn total(&self) -> u64 {
+        self.host_to_device + self.device_to_host + self.device_to_device + self.last
+    }
+
     fn of(traffic: &Traffic, number: impl Fn(Flow) -> u64) -> Self {
         Self {
             host_to_device: number(traffic.host_to_device),

@@ -18,7 +18,7 @@ use crate::output::Failure;
 /// Samples of 2FFT, 2FZF and 3ZIP where none are asked for.
 const POINTS: usize = 1024;
 
-pub(super) struct Task {
+pub(crate) struct Task {
     app: App,
     input: Input,
     config: Config,
@@ -33,28 +33,39 @@ enum Input {
     Sar(Echoes),
 }
 
+impl Input {
+    /// One whose answer is known: of this size, or else of the application's own.
+    fn synthetic(app: App, points: Option<usize>, shape: Option<Shape>, pri: Option<f64>) -> Result<Self, Failure> {
+        let samples = points.unwrap_or(POINTS);
+        Ok(match app {
+            App::TwoFft => Self::TwoFft(two_fft::samples(samples)?),
+            App::TwoFzf => Self::TwoFzf(two_fzf::Input::synthetic(samples)?),
+            App::ThreeZip => Self::ThreeZip(three_zip::Input::synthetic(samples)?),
+            App::RadarCorrelator => {
+                let reception = Echo::new(points.unwrap_or(reception::STANDARD_SAMPLES))?.reception()?;
+                Self::RadarCorrelator(reception, "a synthetic echo".to_owned())
+            }
+            App::PulseDoppler => {
+                let (shape, pri) = (shape.unwrap_or(Shape::STANDARD), pri.unwrap_or(geometry::STANDARD_PRI_S));
+                Self::PulseDoppler(Scene::new(Geometry::new(shape, pri)?).recording()?)
+            }
+            App::Sar => Self::Sar(echoes::Scene::new(shape.unwrap_or_else(echoes::standard_shape))?.echoes()?),
+        })
+    }
+}
+
 impl Task {
     pub(super) fn new(args: &RunArgs) -> Result<Self, Failure> {
         let placement: Placement = args.map.clone().unwrap_or_default();
         placement.check(stages(args.app, args.style))?;
         let points = args.points.map(usize::from);
-        let input = match args.app {
-            App::TwoFft => Input::TwoFft(two_fft::samples(points.unwrap_or(POINTS))?),
-            App::TwoFzf => Input::TwoFzf(two_fzf::Input::synthetic(points.unwrap_or(POINTS))?),
-            App::ThreeZip => Input::ThreeZip(three_zip::Input::synthetic(points.unwrap_or(POINTS))?),
-            App::RadarCorrelator => {
-                let reception = match &args.input {
-                    Some(path) => input::open_reception(path, points)?,
-                    None => Echo::new(points.unwrap_or(reception::STANDARD_SAMPLES))?.reception()?,
-                };
-                let what = args.input.as_deref().map_or("a synthetic echo".into(), Path::to_string_lossy);
-                Input::RadarCorrelator(reception, what.into_owned())
+        let input = match (args.app, &args.input) {
+            (App::RadarCorrelator, Some(path)) => {
+                Input::RadarCorrelator(input::open_reception(path, points)?, path.to_string_lossy().into_owned())
             }
-            App::PulseDoppler => Input::PulseDoppler(recording(args)?),
-            App::Sar => Input::Sar(match &args.input {
-                Some(path) => input::open_echoes(path, args.shape)?,
-                None => echoes::Scene::new(args.shape.unwrap_or_else(echoes::standard_shape))?.echoes()?,
-            }),
+            (App::PulseDoppler, Some(path)) => Input::PulseDoppler(input::open(path, args.shape, args.pri)?),
+            (App::Sar, Some(path)) => Input::Sar(input::open_echoes(path, args.shape)?),
+            (app, _) => Input::synthetic(app, points, args.shape, args.pri)?,
         };
         let RunArgs { style, alloc, repeat, .. } = *args;
         let conj = args.conj.unwrap_or_default();
@@ -65,7 +76,27 @@ impl Task {
         })
     }
 
-    pub(super) fn run(&self, rt: &Runtime, repeat: NonZeroUsize) -> Result<Report, Failure> {
+    /// An application on the synthetic input that it has by default, whose answer is known.
+    pub(crate) fn synthetic(app: App, config: Config) -> Result<Self, Failure> {
+        let input = Input::synthetic(app, None, None, None)?;
+        Ok(Self { app, input, config })
+    }
+
+    /// The largest `max_error` of an answer that is right, on a synthetic input.
+    pub(crate) const fn tolerance(&self) -> f64 {
+        match self.app {
+            // Of signals with magnitudes of up to 1, 1.5 and 125.
+            App::TwoFft | App::TwoFzf => 1e-5,
+            App::ThreeZip => 1e-3,
+            // The right sample.
+            App::RadarCorrelator => 0.0,
+            // The right cell; its magnitude is known without the noise.
+            App::PulseDoppler => 1e-2,
+            App::Sar => 1e-4,
+        }
+    }
+
+    pub(crate) fn run(&self, rt: &Runtime, repeat: NonZeroUsize) -> Result<Report, Failure> {
         let config = Config { repeat, ..self.config.clone() };
         let outcome = match &self.input {
             Input::TwoFft(samples) => two_fft::run(rt, samples, &config)?.map(|_| Finding::Signal {}),
@@ -160,14 +191,4 @@ fn stages(app: App, style: Style) -> &'static [&'static str] {
         App::PulseDoppler => pulse_doppler::stages(style),
         App::Sar => sar::stages(style),
     }
-}
-
-fn recording(args: &RunArgs) -> Result<Recording, Failure> {
-    Ok(match &args.input {
-        Some(path) => input::open(path, args.shape, args.pri)?,
-        None => {
-            let shape = args.shape.unwrap_or(Shape::STANDARD);
-            Scene::new(Geometry::new(shape, args.pri.unwrap_or(geometry::STANDARD_PRI_S))?).recording()?
-        }
-    })
 }

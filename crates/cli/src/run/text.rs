@@ -109,17 +109,17 @@ fn runs(report: &Report) -> String {
     let direction = |number: fn(&Directions) -> u64| {
         move |report: &Report| match number(&report.copies) {
             0 => "0".to_owned(),
-            copies => format!("{copies} ({})", bytes(number(&report.bytes))),
+            copies => format!("{copies} ({})", output::bytes(number(&report.bytes))),
         }
     };
     row("copies host to device", &direction(|d| d.host_to_device));
     row("copies device to host", &direction(|d| d.device_to_host));
     row("copies device to device", &direction(|d| d.device_to_device));
     row("final copies", &direction(|d| d.last));
-    row("Overall", &|r| seconds(r.time_s.overall));
-    row("Computation", &|r| seconds(r.time_s.computation));
-    row("allocate", &|r| seconds(r.time_s.allocate));
-    row("fragment", &|r| seconds(r.time_s.fragment));
+    row("Overall", &|r| output::seconds(r.time_s.overall));
+    row("Computation", &|r| output::seconds(r.time_s.computation));
+    row("allocate", &|r| output::seconds(r.time_s.allocate));
+    row("fragment", &|r| output::seconds(r.time_s.fragment));
     for pe in &report.pes {
         row(&format!("calls on {pe}"), &|r| calls(r, pe).to_string());
     }
@@ -133,22 +133,6 @@ fn runs(report: &Report) -> String {
 
 fn calls(report: &Report, pe: &str) -> u64 {
     report.calls_by_pe.iter().filter(|(name, _)| &**name == pe).map(|(_, calls)| calls).sum()
-}
-
-fn bytes(n: u64) -> String {
-    match n {
-        0..1024 => format!("{n} B"),
-        1024..0x10_0000 => format!("{:.1} KiB", n as f64 / 1024.0),
-        _ => format!("{:.1} MiB", n as f64 / 1_048_576.0),
-    }
-}
-
-fn seconds(s: f64) -> String {
-    match s {
-        _ if s < 1e-3 => format!("{:.1} us", s * 1e6),
-        _ if s < 1.0 => format!("{:.3} ms", s * 1e3),
-        _ => format!("{s:.3} s"),
-    }
 }
 
 /// As C prints it: an exponent of two digits with its sign.

@@ -94,6 +94,14 @@ fn arguments() {
         ("scene -o x --targets 0:0:0", &["target", "amplitude"]),
         ("scene -o x --targets 0:1e9:1", &["target", "Hz wanted"]),
         ("devices --shape 1x1", &["--shape"]),
+        ("bench dataflow --flow 4zip", &["4zip", "2fft", "2fzf", "3zip"]),
+        ("bench dataflow --max-points 63", &["--max-points 63", "64 or more"]),
+        ("bench dataflow --max-points many", &["--max-points", "many"]),
+        ("bench apps --app 3fft", &["3fft", "pulse-doppler"]),
+        ("bench apps --repeat 1,0", &["--repeat", "at least 1"]),
+        ("bench apps --heap buddy", &["--heap", "two-level"]),
+        ("bench apps --memory zero-copy", &["zero-copy", "acc0"]),
+        ("bench apps --alloc some", &["--alloc", "each or fragment"]),
     ] {
         let args: Vec<&str> = line.split_whitespace().collect();
         assert_error(&args, 2, parts);

@@ -46,6 +46,11 @@ impl SimMemory {
         Port { memory: self.device.memory(), seen: self.is_watched().then(|| self.device.host()) }
     }
 
+    /// The same memory under what `wrap` makes of its marking system.
+    pub(super) fn wrapping_heap(self, wrap: impl FnOnce(Box<dyn MarkingSystem>) -> Box<dyn MarkingSystem>) -> Self {
+        Self { heap: Mutex::new(wrap(self.heap.into_inner())), ..self }
+    }
+
     pub(super) fn device(&self) -> &Device<Watch> {
         &self.device
     }

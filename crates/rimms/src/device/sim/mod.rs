@@ -30,7 +30,7 @@ use memory::SimMemory;
 /// The simulated memory's own crate: launches and faults of kernels for work-items, findings, counters.
 pub use rimms_devmem as devmem;
 use rimms_devmem::check::{Counters, Findings};
-pub use rimms_heap::HeapKind;
+pub use rimms_heap::{HeapKind, MarkingSystem};
 use std::any::Any;
 
 /// Bytes of the paper's DMA buffers: 1 MiB an accelerator type.
@@ -177,6 +177,40 @@ impl Sim {
     pub fn counted(mut self, counters: &Counters) -> Self {
         self.counters = Some(counters.clone());
         self.watched()
+    }
+
+    /// The same accelerator, whose marking system is what `wrap` makes of the present one: one that is timed, or logged,
+    /// say. It must answer as the wrapped one does.
+    ///
+    /// ```
+    /// use rimms::device::{Device, sim::{HeapKind, MarkingSystem, Sim}};
+    /// use rimms_heap::{HeapError, HeapReport};
+    /// use std::sync::{Arc, atomic::{AtomicU64, Ordering::Relaxed}};
+    ///
+    /// #[derive(Debug)]
+    /// struct Counted(Box<dyn MarkingSystem>, Arc<AtomicU64>);
+    ///
+    /// impl MarkingSystem for Counted {
+    ///     fn allocate(&mut self, bytes: u64, align: u64) -> Result<u64, HeapError> {
+    ///         self.1.fetch_add(1, Relaxed);
+    ///         self.0.allocate(bytes, align)
+    ///     }
+    ///     fn name(&self) -> &'static str { self.0.name() }
+    ///     fn free(&mut self, address: u64) -> Result<u64, HeapError> { self.0.free(address) }
+    ///     fn report(&self) -> HeapReport { self.0.report() }
+    ///     fn size_of(&self, address: u64) -> Option<u64> { self.0.size_of(address) }
+    /// }
+    ///
+    /// let made = Arc::new(AtomicU64::new(0));
+    /// let acc = Sim::acc("acc0", 1 << 20, HeapKind::NextFit)?;
+    /// let acc = acc.wrapping_heap(|heap| Box::new(Counted(heap, made.clone())));
+    /// acc.free(acc.allocate(100)?)?;
+    /// assert_eq!(made.load(Relaxed), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn wrapping_heap(self, wrap: impl FnOnce(Box<dyn MarkingSystem>) -> Box<dyn MarkingSystem>) -> Self {
+        Self { memory: self.memory.wrapping_heap(wrap), ..self }
     }
 
     fn watched(self) -> Self {
