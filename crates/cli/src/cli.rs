@@ -194,8 +194,8 @@ pub(crate) struct RunArgs {
     pub(crate) memory: MemoryMode,
 
     /// How PEs are chosen: round-robin; random or random:SEED; or by measured times, so that the run and its reference
-    /// run may be placed differently: met (the fastest kind, in turn within it), eft (earliest finish), or locality (the
-    /// same with copies counted in)
+    /// run may be placed differently: met (the fastest kind, in turn within it), eft (earliest finish), etf or heft-rt
+    /// (the same, over all rows that are submitted together), or locality (eft with copies counted in)
     #[arg(long, value_name = "NAME", default_value = "round-robin")]
     pub(crate) policy: String,
 
