@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | [`dataflow`] | chains of calls by placement and memory mode |
 //! | [`apps`] | applications by memory mode, heap and way to allocate |
-//! | [`statistics`] | what many measurements come to |
+//! | [`rounds`] | contenders in rounds, and what many measurements come to |
 //! | [`subject`] | the operations that are measured, each a closure |
 //! | [`queued`] | those among them that go through a queue, or have to make room |
 //! | [`overhead`] | time, instructions and bytes of each, beside its target |
@@ -18,8 +18,8 @@ mod bytes;
 mod dataflow;
 mod overhead;
 mod queued;
+mod rounds;
 mod single_step;
-mod statistics;
 mod subject;
 
 pub(crate) use dataflow::Dataflow;

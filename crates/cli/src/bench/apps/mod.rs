@@ -25,7 +25,7 @@ use rimms_heap::HeapKind;
 use rimms_radar::apps::{Alloc, Config};
 use serde::Serialize;
 
-use super::statistics::median;
+use super::rounds::{median, round};
 use crate::cli::{App, AppsArgs};
 use crate::machine;
 use crate::output::{self, Failure};
@@ -208,10 +208,11 @@ fn measured(app: App, repeat: NonZeroUsize, all: &[Combination], most: usize) ->
     // Plans of transforms, fresh pages.
     contenders.iter().try_for_each(|contender| contender.run(NonZeroUsize::MIN).map(drop))?;
     let start = Instant::now();
-    for _ in 0..most {
-        for contender in &mut contenders {
+    for number in 0..most {
+        round(&mut contenders, number, |contender| {
             contender.runs.push(contender.run(repeat)?);
-        }
+            Ok::<_, Failure>(())
+        })?;
         if start.elapsed() >= TIME {
             break;
         }

@@ -21,7 +21,7 @@ use rimms::trace::{Counters, Flow};
 use rimms::{MemoryMode, Runtime, sched};
 use serde::Serialize;
 
-use super::statistics::median;
+use super::rounds::{median, round};
 use crate::cli::DataflowArgs;
 use crate::machine::{self, Machine};
 use crate::output::{self, Failure};
@@ -50,7 +50,7 @@ struct Effort {
     most: usize,
 }
 
-const FULL: Effort = Effort { time: Duration::from_millis(60), least: 5, most: 500 };
+const FULL: Effort = Effort { time: Duration::from_millis(100), least: 5, most: 500 };
 const QUICK: Effort = Effort { time: Duration::ZERO, least: 3, most: 3 };
 
 /// The keys of `--json`, described in `docs/json.md`.
@@ -129,7 +129,7 @@ fn measured(
     contenders.iter_mut().for_each(|contender| contender.laps.clear());
     let start = Instant::now();
     for laps in 1..=effort.most {
-        contenders.iter_mut().try_for_each(Contender::lap)?;
+        round(&mut contenders, laps, Contender::lap)?;
         if laps >= effort.least && start.elapsed() >= effort.time {
             break;
         }
