@@ -42,7 +42,11 @@ pub(crate) fn run(args: &RunArgs) -> Result<String, Failure> {
     let mut calls = None;
     if !watching.any() {
         for rt in [&rt, &reference_rt] {
-            task.run(rt, NonZeroUsize::MIN)?;
+            if let Err(failure) = task.run(rt, NonZeroUsize::MIN) {
+                // What came before it may say why.
+                trace.map_or(Ok(()), |trace| trace.write(&rt.take_timeline()))?;
+                return Err(failure);
+            }
         }
         rt.take_timeline();
         let once: u64 = rt.counters().calls_by_pe.iter().map(|(_, n)| n).sum();

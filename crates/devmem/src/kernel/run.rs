@@ -17,7 +17,7 @@ use super::outcome::{Arrival, Divergence, Failure, Outcome};
 use super::who::{Group, Kernel, Party, Who, WorkItem};
 use super::{Device, Launch};
 use crate::observe::Observer;
-use crate::raw::futures::Futures;
+use crate::raw::futures::{Futures, filled};
 use crate::{Address, AddressSpace, Fault, Flags, Init, Memory, View};
 
 /// What bytes of local memory hold before an item stores them: not zeros, so that kernels that rely on those fail.
@@ -32,6 +32,9 @@ pub(super) struct Watched<O: Observer> {
     pub(super) kept: O::OfMemory,
 }
 
+/// The private memories of a group's items, by number: each made when it is first asked for.
+pub(super) type Privates<O> = Box<[OnceCell<Box<Watched<O>>>]>;
+
 /// What the items of the group that a thread is at can reach.
 pub(super) struct Worker<'a, O: Observer> {
     pub(super) device: &'a Device<O>,
@@ -39,8 +42,7 @@ pub(super) struct Worker<'a, O: Observer> {
     pub(super) group: Group<'a>,
     pub(super) local: Watched<O>,
     locals: RefCell<Vec<Address>>,
-    /// By number of the item in its group.
-    privates: Box<[OnceCell<Watched<O>>]>,
+    privates: Privates<O>,
     privates_used: Cell<bool>,
 }
 
@@ -59,7 +61,9 @@ where
     let next = AtomicU64::new(0);
     let batch = (groups / (workers as u64 * TURNS)).max(1);
     let work = |worker| {
-        let worker = Worker::new(device, &kept, Group::new(&identity, worker));
+        let items = range.group_items();
+        let privates = filled(items as usize, OnceCell::new).ok_or_else(|| no_room(items))?;
+        let worker = Worker::new(device, &kept, Group::new(&identity, worker), privates);
         worker.run_groups(launch, &next, batch, |local| kernel(Item::new(&worker, local)))
     };
     let outcome = if workers == 1 {
@@ -81,11 +85,15 @@ where
     outcome.map(Outcome::sorted)
 }
 
+/// The host has no memory for what the items of a group need each.
+fn no_room(items: u32) -> Fault {
+    Fault::HostOutOfMemory { space: AddressSpace::Private, wanted: u64::from(items) }
+}
+
 impl<'a, O: Observer> Worker<'a, O> {
-    pub(super) fn new(device: &'a Device<O>, launch: &'a O::OfLaunch, group: Group<'a>) -> Self {
+    pub(super) fn new(device: &'a Device<O>, launch: &'a O::OfLaunch, group: Group<'a>, privates: Privates<O>) -> Self {
         let memory = Memory::new(AddressSpace::Local, device.local);
         let local = Watched { kept: device.observer.attach(&memory), memory };
-        let privates = (0..group.kernel().range().group_items()).map(|_| OnceCell::new()).collect();
         let (locals, privates_used) = (RefCell::default(), Cell::new(false));
         Worker { device, launch, group, local, locals, privates, privates_used }
     }
@@ -99,7 +107,7 @@ impl<'a, O: Observer> Worker<'a, O> {
         self.privates_used.set(true);
         let make = || {
             let memory = Memory::new(AddressSpace::Private, self.device.private);
-            Watched { kept: self.device.observer.attach(&memory), memory }
+            Box::new(Watched { kept: self.device.observer.attach(&memory), memory })
         };
         match self.privates.get(local as usize) {
             Some(private) => private.get_or_init(make),
@@ -117,7 +125,7 @@ impl<'a, O: Observer> Worker<'a, O> {
     ) -> Result<Outcome, Fault> {
         let mut outcome = Outcome::default();
         let items = launch.range.group_items();
-        let mut futures = Futures::new(items as usize);
+        let mut futures = Futures::new(items as usize).ok_or_else(|| no_room(items))?;
         let mut places = Places::default();
         let groups = launch.range.groups();
         loop {

@@ -1,5 +1,6 @@
 //! Kernels of one item that are no `async` function: a function that is done when it returns.
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -38,7 +39,7 @@ impl<O: Observer> Device<O> {
             global_layout: self.global.layout(),
         };
         let kept = self.observer.kernel_begin(&identity);
-        let worker = Worker::new(self, &kept, Group::new(&identity, 0));
+        let worker = Worker::new(self, &kept, Group::new(&identity, 0), Box::new([OnceCell::new()]));
         worker.group.begin(0);
         self.observer.group_begin(&kept, &worker.group);
         self.observer.item_begin(&kept, WorkItem::new(&worker.group, 0));

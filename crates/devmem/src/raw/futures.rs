@@ -7,14 +7,23 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+/// A block of as many values; `None` where the host has no memory for them.
+pub(crate) fn filled<T>(n: usize, value: impl Fn() -> T) -> Option<Box<[T]>> {
+    let mut values = Vec::new();
+    values.try_reserve_exact(n).ok()?;
+    values.extend((0..n).map(|_| value()));
+    Some(values.into_boxed_slice())
+}
+
 /// A block of places for futures.
 pub(crate) struct Futures<F> {
     places: Box<[Option<F>]>,
 }
 
 impl<E, F: Future<Output = Result<(), E>>> Futures<F> {
-    pub(crate) fn new(places: usize) -> Self {
-        Futures { places: (0..places).map(|_| None).collect() }
+    /// A block with so many places; `None` where the host has no memory for them.
+    pub(crate) fn new(places: usize) -> Option<Self> {
+        Some(Futures { places: filled(places, || None)? })
     }
 
     /// Puts a future into a place, in the stead of what was there, and polls it. A future that is ready leaves its place; its

@@ -45,7 +45,8 @@ pub fn open(path: impl AsRef<Path>, samples: Option<usize>) -> Result<Reception>
     let path = path.as_ref();
     let file = if is_file(path)? { path.to_owned() } else { only(path, NAMES)? };
     let received = Samples::open(&file)?.one_signal("one signal")?;
-    let rate_hz = received.rate_hz().unwrap_or(STANDARD_RATE_HZ);
+    let own_rate_hz = received.rate_hz();
+    let rate_hz = own_rate_hz.unwrap_or(STANDARD_RATE_HZ);
     let wanted = match (samples, received.count()) {
         (Some(samples), _) => samples,
         (None, Some(count)) => usize::try_from(count).unwrap_or(usize::MAX),
@@ -62,6 +63,12 @@ pub fn open(path: impl AsRef<Path>, samples: Option<usize>) -> Result<Reception>
         return Err(Error::NoReference { recording: file, looked_for: REFERENCES.join(", ") });
     };
     let reference = Samples::open(&beside)?.one_signal("one signal")?;
+    if let (Some(own), Some(other)) = (own_rate_hz, reference.rate_hz())
+        && own != other
+    {
+        let problem = format!("{other} samples a second, but {own} were received: both have to be of one rate");
+        return Err(Error::sigmf(beside, problem));
+    }
     let meaning = format!("a reference of {wanted} complex samples, as many as were received");
     Reception::new(received, reference.read(wanted, meaning)?, rate_hz)
 }

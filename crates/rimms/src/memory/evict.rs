@@ -219,7 +219,11 @@ impl Node {
                 if node.is_leaf() {
                     return Some(node);
                 }
-                rest.extend(node.children().iter().rev());
+                // Neither begin nor end before their elder siblings do (`divide`): the rows of a matrix may be many.
+                let children = node.children();
+                let from = children.partition_point(|child| child.region().end() <= region.offset);
+                let to = children.partition_point(|child| child.region().offset < region.end());
+                rest.extend(children.get(from..to).unwrap_or_default().iter().rev());
             }
         })
     }

@@ -88,6 +88,11 @@ impl Node {
         unsafe { self.datum.as_ref() }
     }
 
+    /// Where the view begins in its datum, and where it ends.
+    pub(crate) fn extent(&self) -> std::ops::Range<usize> {
+        self.region.offset..self.region.end()
+    }
+
     #[inline]
     pub(crate) fn region(&self) -> &Region {
         &self.region
@@ -164,7 +169,8 @@ impl Node {
         if self.is_leaf() { self.set_state(state) } else { self.leaves().for_each(|leaf| leaf.set_state(state)) }
     }
 
-    /// Divides a leaf into these regions; each inherits the leaf's state.
+    /// Divides a leaf into these regions; each inherits the leaf's state. They lie in the order in which they are given:
+    /// none begins, or ends, before one that comes earlier (fragments, and tiles row after row).
     ///
     /// # Errors
     /// [`Error::HostMemory`] where there is no room for the nodes; nothing has changed then.
@@ -176,6 +182,7 @@ impl Node {
         let state = self.state();
         let mut slab: Vec<Node> = room_for(regions.len())?;
         slab.extend(regions.map(|region| Node::new(self.datum, region, state)));
+        debug_assert!(slab.is_sorted_by_key(|n| n.region.offset) && slab.is_sorted_by_key(|n| n.region.end()));
         let n = slab.len();
         let slab = Box::into_raw(slab.into_boxed_slice()).cast::<Node>();
         self.set_state(State::UNINITIALISED);

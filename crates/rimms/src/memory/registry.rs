@@ -14,6 +14,7 @@ use super::node::{Node, Region};
 use super::resources::Block;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
 
@@ -60,6 +61,11 @@ impl Candidate {
     /// Which datum it is of, as an address.
     pub(crate) fn datum(&self) -> usize {
         (&raw const *self.datum).addr()
+    }
+
+    /// Where it begins in its datum, and where it ends.
+    pub(crate) fn extent(&self) -> Range<usize> {
+        self.region.offset..self.region.end()
     }
 
     /// Does an access of this view use the block?

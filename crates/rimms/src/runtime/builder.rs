@@ -162,6 +162,9 @@ impl RuntimeBuilder {
     /// own; [`Error::TooManyResources`].
     pub fn build(self) -> Result<Runtime> {
         let cpus = self.cpus.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
+        if cpus > MAX_QUEUES {
+            return Err(Error::Config(format!("{cpus} CPU PEs, but one runtime can have {MAX_QUEUES} PEs").into()));
+        }
         let mut devices: Vec<Arc<dyn Device>> = vec![Arc::new(Host::new(cpus))];
         devices.extend(self.devices);
         if devices.len() > MAX_RESOURCES {
@@ -204,6 +207,7 @@ impl RuntimeBuilder {
         }
         let measures = self.costs.as_ref().map_or(self.policy.needs_costs(), |given| !given.fixed);
         static RUNTIMES: AtomicU64 = AtomicU64::new(1);
+        let resources = devices.len();
         let shared = Arc::new(Shared {
             id: RUNTIMES.fetch_add(1, Relaxed),
             resources: Arc::new(Resources::new(
@@ -211,7 +215,7 @@ impl RuntimeBuilder {
                 devices,
                 pes.iter().map(Pe::resource).collect(),
                 self.time_limit.is_some(),
-                self.keeps_timeline.then(|| Arc::new(Log::new())),
+                self.keeps_timeline.then(|| Arc::new(Log::new(resources))),
             )),
             needs_costs: measures || self.policy.needs_costs(),
             measures,

@@ -2,29 +2,25 @@
 
 use super::Shared;
 use crate::coherence::ResourceId;
-use crate::memory::{Candidate, Foresight as Foresees};
+use crate::memory::{Candidate, Foresight as Foresees, Node};
 
 /// How far ahead a queue is looked through. Blocks that are needed later than that are as good as not needed, and what
 /// looking costs has to end somewhere.
-const HORIZON: u64 = 4096;
+const HORIZON: u64 = 1024;
 
 /// The pending calls of all PEs.
 pub(super) struct Foresight<'a>(pub(super) &'a Shared);
 
 impl Foresees for Foresight<'_> {
     fn next_uses(&self, r: ResourceId, candidates: &mut [Candidate]) {
-        // Sorted by datum, since every operand of every pending call is looked up.
-        let mut by_datum: Vec<(usize, usize)> = candidates.iter().map(Candidate::datum).zip(0..).collect();
-        by_datum.sort_unstable();
+        let places = Places::of(candidates);
         for pe in self.0.pes.iter().filter(|pe| pe.resource == r) {
             let (mut distance, mut unknown) = (0, candidates.len());
             pe.queue.each_pending(&mut |work| {
                 distance += 1;
                 for view in &work.operands {
-                    let datum = std::ptr::from_ref(view.datum()).addr();
-                    let first = by_datum.partition_point(|(d, _)| *d < datum);
-                    for (_, i) in by_datum.iter().skip(first).take_while(|(d, _)| *d == datum) {
-                        let Some(candidate) = candidates.get_mut(*i) else { continue };
+                    for i in places.near(view) {
+                        let Some(candidate) = candidates.get_mut(i) else { continue };
                         let is_sooner = candidate.next_use.is_none_or(|known| distance < known);
                         if is_sooner && candidate.is_used_by(view) {
                             unknown -= usize::from(candidate.next_use.is_none());
@@ -35,5 +31,33 @@ impl Foresees for Foresight<'_> {
                 unknown > 0 && distance < HORIZON
             });
         }
+    }
+}
+
+/// Where candidates lie in their data, in order: every operand of every pending call is looked up, and the rows of a
+/// matrix are blocks of one datum.
+struct Places {
+    /// The datum, where the block begins there, and which candidate it is.
+    starts: Vec<(usize, usize, usize)>,
+    /// No block reaches farther from where it begins.
+    longest: usize,
+}
+
+impl Places {
+    fn of(candidates: &[Candidate]) -> Self {
+        let start = |(i, c): (usize, &Candidate)| (c.datum(), c.extent().start, i);
+        let mut starts: Vec<_> = candidates.iter().enumerate().map(start).collect();
+        starts.sort_unstable();
+        let longest = candidates.iter().map(|c| c.extent().len()).max().unwrap_or(0);
+        Self { starts, longest }
+    }
+
+    /// Candidates that may have bytes in common with a view.
+    fn near(&self, view: &Node) -> impl Iterator<Item = usize> {
+        let (datum, extent) = (std::ptr::from_ref(view.datum()).addr(), view.extent());
+        let first = (datum, extent.start.saturating_sub(self.longest), 0);
+        let from = self.starts.partition_point(|place| *place < first);
+        let rest = self.starts.get(from..).unwrap_or_default();
+        rest.iter().take_while(move |(d, start, _)| *d == datum && *start < extent.end).map(|(.., i)| *i)
     }
 }

@@ -225,8 +225,10 @@ impl Runtime {
     pub fn take_timeline(&self) -> Timeline {
         let resources = &self.core.resources;
         let log = resources.log.as_deref();
+        let (entries, allocated) = log.map(Log::take).unwrap_or_default();
         Timeline {
-            entries: log.map(Log::take).unwrap_or_default(),
+            entries,
+            allocated,
             pes: self.core.pes.iter().map(|pe| pe.name().into()).collect(),
             resources: resources.ids().map(|r| resources.device(r).info().name.clone()).collect(),
             threads: log.map(Log::threads).unwrap_or_default(),

@@ -114,6 +114,9 @@ impl Sim {
     /// it does with its slices is Rust's to check. One for work-items
     /// ([`on_sim_items`](crate::op::UserOpBuilder::on_sim_items)) is seen access by access.
     ///
+    /// Operands are told apart by bounds that begin at a multiple of 16 bytes, and a tile's reach from its first element to
+    /// its last: what an item does by an address that it has computed itself, within these, is not found.
+    ///
     /// Between a checked device and one that is not, data goes through the host.
     ///
     /// ```

@@ -36,7 +36,8 @@ impl Timeline {
                 _ => None,
             })
             .collect();
-        let mut used = vec![0_i64; self.resources.len()];
+        let mut used: Vec<i64> = self.allocated.iter().map(|bytes| *bytes as i64).collect();
+        used.resize(self.resources.len(), 0);
         for (i, entry) in self.entries.iter().enumerate() {
             self.event(entry, lanes.of.get(&i).copied(), &mut used, &mut events)?;
             if let (What::Copy { cause, .. }, Some((pe, call))) =

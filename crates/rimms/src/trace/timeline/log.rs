@@ -17,19 +17,39 @@ thread_local! {
 pub(crate) struct Log {
     start: Instant,
     calls: AtomicU64,
-    entries: Mutex<Vec<Entry>>,
+    entered: Mutex<Entered>,
     threads: Mutex<Vec<(ThreadId, Box<str>)>>,
 }
 
+#[derive(Default)]
+struct Entered {
+    entries: Vec<Entry>,
+    /// What each resource had allocated before the first of them.
+    allocated: Vec<u64>,
+}
+
 impl Log {
-    pub(crate) fn new() -> Self {
-        let (calls, entries, threads) = Default::default();
-        Self { start: Instant::now(), calls, entries, threads }
+    pub(crate) fn new(resources: usize) -> Self {
+        let (calls, threads) = Default::default();
+        let entered = Mutex::new(Entered { entries: Vec::new(), allocated: vec![0; resources] });
+        Self { start: Instant::now(), calls, entered, threads }
     }
 
-    /// What has been entered since this was last asked.
-    pub(crate) fn take(&self) -> Vec<Entry> {
-        std::mem::take(&mut self.entries.lock())
+    /// What has been entered since this was last asked, and what each resource had allocated before that.
+    pub(crate) fn take(&self) -> (Vec<Entry>, Vec<u64>) {
+        let mut entered = self.entered.lock();
+        let (entries, before) = (std::mem::take(&mut entered.entries), entered.allocated.clone());
+        for entry in &entries {
+            let (resource, change) = match entry.what {
+                What::Allocation { resource, bytes } => (resource, bytes as i64),
+                What::Release { resource, bytes } => (resource, -(bytes as i64)),
+                _ => continue,
+            };
+            if let Some(level) = entered.allocated.get_mut(resource.index()) {
+                *level = level.saturating_add_signed(change);
+            }
+        }
+        (entries, before)
     }
 
     /// The names of the threads that have waited, by their number.
@@ -41,41 +61,35 @@ impl Log {
         at.saturating_duration_since(self.start).as_nanos() as u64
     }
 
-    fn enter(&self, start: Instant, end: Instant, call: Option<u64>, what: What) {
-        let entry = Entry { start_ns: self.ns(start), end_ns: self.ns(end), call, what };
-        self.entries.lock().push(entry);
-    }
-
-    /// Something ended just now.
-    fn ended(&self, start: Instant, what: What) {
-        self.enter(start, Instant::now(), CURRENT.get(), what);
-    }
-
-    fn happened(&self, what: What) {
-        let now = Instant::now();
-        self.enter(now, now, CURRENT.get(), what);
+    /// Something ended just now; where `start` is `None` it took no time. The clock is read under the lock, so that entries
+    /// are in order.
+    fn ended(&self, start: Option<Instant>, what: What) {
+        let mut entered = self.entered.lock();
+        let end = Instant::now();
+        let (start_ns, end_ns) = (self.ns(start.unwrap_or(end)), self.ns(end));
+        entered.entries.push(Entry { start_ns, end_ns, call: CURRENT.get(), what });
     }
 
     pub(crate) fn copied(&self, start: Instant, from: ResourceId, to: ResourceId, cause: Cause, bytes: usize) {
-        self.ended(start, What::Copy { from, to, cause, bytes: bytes as u64 });
+        self.ended(Some(start), What::Copy { from, to, cause, bytes: bytes as u64 });
     }
 
     pub(crate) fn allocated(&self, resource: ResourceId, bytes: u64) {
-        self.happened(What::Allocation { resource, bytes });
+        self.ended(None, What::Allocation { resource, bytes });
     }
 
     pub(crate) fn released(&self, resource: ResourceId, bytes: u64) {
-        self.happened(What::Release { resource, bytes });
+        self.ended(None, What::Release { resource, bytes });
     }
 
     pub(crate) fn evicted(&self, resource: ResourceId, bytes: u64) {
-        self.happened(What::Eviction { resource, bytes });
+        self.ended(None, What::Eviction { resource, bytes });
     }
 
     /// This thread has waited, from `start` until now, for the call at `place` of queue `on`.
     pub(crate) fn waited(&self, start: Instant, on: usize, place: u64) {
         let thread = self.this_thread();
-        self.ended(start, What::Wait { thread, on, place });
+        self.ended(Some(start), What::Wait { thread, on, place });
     }
 
     fn this_thread(&self) -> usize {
@@ -116,8 +130,9 @@ impl Traced<'_> {
     /// It has come to an end; if it was launched, it is entered.
     pub(crate) fn end(&self, pe: usize, name: &dyn std::fmt::Display, failed: bool) {
         if let Some((start, end)) = self.launch.get() {
-            let name = name.to_string().into();
-            self.log.enter(start, end, Some(self.number), What::Call { pe, name, failed });
+            let (start_ns, end_ns) = (self.log.ns(start), self.log.ns(end));
+            let what = What::Call { pe, name: name.to_string().into(), failed };
+            self.log.entered.lock().entries.push(Entry { start_ns, end_ns, call: Some(self.number), what });
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The timeline: every call, copy, wait, allocation and eviction, with its time.
 //!
 //! Off unless asked for ([`RuntimeBuilder::timeline`](crate::RuntimeBuilder::timeline)): a runtime without one tests for
-//! it and goes on. Entries are kept in memory until they are taken, in the order in which they ended.
+//! it and goes on. Entries are kept in memory until they are taken.
 //!
 //! Invariant: an entry is made where the counters are, once for each step of theirs, so that the two agree.
 //! [`chrome`] writes a timeline for viewers.
@@ -39,8 +39,10 @@ use crate::coherence::ResourceId;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Timeline {
-    /// In the order in which they ended.
+    /// In the order in which they ended; calls when their results were recorded, too.
     pub entries: Vec<Entry>,
+    /// Bytes that each resource had allocated before the first of them.
+    pub allocated: Vec<u64>,
     /// The names of the PEs, by their number.
     pub pes: Vec<Box<str>>,
     /// The names of the resources, by their index.

@@ -11,7 +11,13 @@ fn copy(from: usize, to: usize, start_ns: u64, end_ns: u64) -> Entry {
 
 fn timeline(entries: Vec<Entry>) -> Timeline {
     let names = |names: &[&str]| names.iter().map(|n| (*n).into()).collect();
-    Timeline { entries, pes: names(&["cpu0", "acc0"]), resources: names(&["host", "acc0"]), threads: names(&["main"]) }
+    Timeline {
+        entries,
+        allocated: vec![0; 2],
+        pes: names(&["cpu0", "acc0"]),
+        resources: names(&["host", "acc0"]),
+        threads: names(&["main"]),
+    }
 }
 
 fn written(timeline: &Timeline) -> Vec<Value> {
@@ -77,5 +83,7 @@ fn what_is_allocated_is_a_level() {
     let levels: Vec<i64> =
         (events.iter().filter(|e| e["ph"] == "C")).map(|e| e["args"]["allocated"].as_i64().unwrap()).collect();
     assert_eq!(levels, [100, 150, 50]);
+    let later = Timeline { allocated: vec![0, 50], ..timeline(vec![at(5, What::Release { resource: r, bytes: 50 })]) };
+    assert_eq!(written(&later).iter().find(|e| e["ph"] == "C").unwrap()["args"]["allocated"], 0);
     assert_eq!(events.iter().filter(|e| e["ph"] == "i" && e["name"] == "eviction").count(), 1);
 }
