@@ -116,8 +116,8 @@ pub trait Policy: Send + Sync + fmt::Debug {
     }
 }
 
-/// The policies there are, as they are written on command lines.
-pub const POLICIES: [&str; 7] = ["round-robin", "random[:SEED]", "met", "eft", "etf", "heft-rt", "locality"];
+/// The policies there are: names that [`by_name`] knows.
+pub const POLICIES: [&str; 7] = ["round-robin", "random", "met", "eft", "etf", "heft-rt", "locality"];
 
 /// A policy by its name. `random` takes a seed: `random:42`.
 ///
