@@ -157,15 +157,6 @@ impl Drop for Owned {
 }
 
 impl Owned {
-    /// An owner that was forgotten.
-    ///
-    /// # Safety
-    /// One was, of this datum, and is not taken up twice.
-    #[inline]
-    pub(super) unsafe fn again(datum: &Datum) -> Self {
-        Self(datum.whole())
-    }
-
     /// Drops an owner that is hardly ever the last.
     #[inline]
     pub(super) fn give_up(self) {

@@ -10,8 +10,9 @@ use std::ptr::NonNull;
 /// Keeps a view's datum, and so its host bytes and its blocks, for as long as a call in flight uses it, whatever the
 /// program drops meanwhile.
 pub(crate) struct Held {
-    /// Its datum has one owner more.
     node: NonNull<Node>,
+    /// Not by way of the node, which may be gone when a thread lets go that was given up.
+    datum: ManuallyDrop<Owned>,
 }
 
 // SAFETY: a node is Sync, and its datum is owned.
@@ -27,16 +28,15 @@ impl Held {
     /// for it before the ticket is retired ([`Node::impound`]), and whoever changes the tree looks for that.
     #[inline]
     pub(crate) unsafe fn new(node: &Node) -> Self {
-        let _ours = ManuallyDrop::new(node.datum().share());
-        Self { node: NonNull::from(node) }
+        Self { node: NonNull::from(node), datum: ManuallyDrop::new(node.datum().share()) }
     }
 }
 
 impl Drop for Held {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: the owner that `new` has added, and given up here alone.
-        unsafe { Owned::again(self.datum()) }.give_up();
+        // SAFETY: given up here alone, at the end.
+        unsafe { ManuallyDrop::take(&mut self.datum) }.give_up();
     }
 }
 

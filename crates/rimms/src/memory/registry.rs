@@ -42,7 +42,7 @@ pub(super) struct Registry {
 
 /// Who is on a device, at one moment: its [live](Registry::live) blocks, and the allocations [begun](Registry::begun).
 pub(super) struct Census {
-    live: usize,
+    pub(super) live: usize,
     begun: u64,
 }
 

@@ -145,6 +145,8 @@ impl<'a> Reserve<'a, '_> {
         if alone {
             let candidates = self.resources.registry(self.r).candidates(|_, _| false);
             obstacles.evict_all(&candidates, self.r);
+            // Whoever is still there may go before all operands have a place, and leave the room in pieces.
+            obstacles.are_used |= self.resources.registry(self.r).census().live != obstacles.failures;
         }
         let mut held: SmallVec<[Arc<Block>; INLINE]> = SmallVec::new();
         let mut new: SmallVec<[&Node; INLINE]> = SmallVec::new();
