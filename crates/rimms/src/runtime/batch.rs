@@ -78,7 +78,8 @@ impl<'a> Batch<'a> {
     ///
     /// # Errors
     /// Before anything happens: [`Error::NoPe`], [`Error::NeverFits`], [`Error::DeviceLost`], of the first call that no PE
-    /// takes. Later, by the events. On a blocking handle the first error of any.
+    /// takes. Later, by the events. On a blocking handle the first error of any. [`Error::Config`] where the system gives no
+    /// thread for a PE: calls that were submitted before that are done all the same.
     pub fn submit(self) -> Result<Vec<Event>> {
         let Self { rt, calls } = &self;
         if rt.blocking && in_kernel() {
