@@ -95,3 +95,31 @@ fn rows_of_a_tile_that_lie_side_by_side_on_a_device_do_not_run_into_its_neighbou
     assert!(neighbour.iter().flatten().all(|&v| v == 1.0), "{:?}", neighbour.iter().collect::<Vec<_>>());
     assert!(x[0].read_rows().unwrap().iter().flatten().all(|&v| v == 3.0));
 }
+
+/// What was read twice was the first leaf's state: between the two looks another reader's copy of a part came to the host,
+/// and the whole was taken from there.
+#[test]
+fn a_part_that_comes_to_the_host_meanwhile_does_not_make_the_whole_look_current_there() {
+    const ROUNDS: usize = 2_000;
+    let sim = |name| Foreign(Sim::acc(name, 1 << 16, Default::default()).unwrap());
+    let rt = Runtime::builder().cpus(0).device(sim("a0")).device(sim("b0")).device(sim("c0")).build().unwrap();
+    let rt = rt.blocking();
+    let on = ["a0", "b0", "c0"].map(|name| rt.on(name).unwrap());
+    let mut x = rt.alloc::<u32>(32).unwrap();
+    x.fragment(2).unwrap();
+    x.overwrite().unwrap().fill(0).unwrap();
+    let (mut part, mut whole) = (rt.alloc::<u32>(16).unwrap(), rt.alloc::<u32>(32).unwrap());
+    for round in 0..ROUNDS as u32 {
+        on[0].fill(round, &mut x).unwrap();
+        let start = std::sync::Barrier::new(2);
+        std::thread::scope(|s| {
+            s.spawn(|| {
+                start.wait();
+                on[1].copy(&x[0], &mut part).unwrap();
+            });
+            start.wait();
+            on[2].copy(&x, &mut whole).unwrap();
+        });
+        assert_eq!(whole.read().unwrap()[..], [round; 32], "round {round}");
+    }
+}

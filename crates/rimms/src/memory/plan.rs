@@ -156,8 +156,7 @@ impl Node {
             Plan { reader: r, copies: Copies::default(), caches: SmallVec::new(), _aside: Aside::new(self, r)? };
         // The new state equals the old one where the host had its copy before.
         let here_for = |state: State| if r.is_host() { plan._aside.span_for(state, here) } else { *here };
-        if let Some((from, block)) = self.moves_as_one(residency, r) {
-            let state = self.first_leaf().state();
+        if let Some((state, from, block)) = self.moves_as_one(residency, r) {
             let to = Place { resource: r, span: here_for(state) };
             let step = Move { from, to, host_is_current: host_is_current(state) };
             let mut leaves = SmallVec::new();
@@ -187,11 +186,20 @@ impl Node {
         Ok(plan)
     }
 
-    /// The source, where all leaves are in one state and lie in one piece: one copy, strides and all.
-    fn moves_as_one<'r>(&self, residency: &'r Residency, r: ResourceId) -> Option<(Place, Option<&'r Arc<Block>>)> {
-        let step = self.datum().resources.mode.step(self.uniform_state()?, Event::Read(r)).ok()?;
-        match step.transfer {
-            Some(Transfer::Copy { from, .. }) => place_on(residency, from, self).ok(),
+    /// The state that all leaves are in and the source, where they are in one and lie in one piece: one copy, strides
+    /// and all. The state is read once: another reader's copy, which holds no lock, may just be adding to the first
+    /// leaf's what is not yet, or never will be, true of the others.
+    fn moves_as_one<'r>(
+        &self,
+        residency: &'r Residency,
+        r: ResourceId,
+    ) -> Option<(State, Place, Option<&'r Arc<Block>>)> {
+        let state = self.uniform_state()?;
+        match self.datum().resources.mode.step(state, Event::Read(r)).ok()?.transfer {
+            Some(Transfer::Copy { from, .. }) => {
+                let (place, block) = place_on(residency, from, self).ok()?;
+                Some((state, place, block))
+            }
             _ => None,
         }
     }

@@ -49,11 +49,6 @@ pub(crate) struct Setting {
     is_watched: bool,
 }
 
-/// A known failure, not understood yet: where several threads of a program use devices between which bytes go through the
-/// host, the host's copy of a fragment is stale once in some ten million steps (all devices nearly full). While this is
-/// `true`, devices are told to be foreign to each other in programs of one thread only.
-const SPARES_KNOWN_FAILURE: bool = true;
-
 /// How long a device is given, and how long it takes where it takes too long.
 const LIMIT: Duration = Duration::from_millis(5);
 const TOO_LONG: Duration = Duration::from_millis(15);
@@ -114,8 +109,7 @@ impl Setting {
         builder = builder.policy(sched::by_name(self.policy).unwrap());
         for Accelerator { name, heap, bytes, is_foreign, faults } in &self.accelerators {
             let sim = Sim::acc(name, *bytes, heap.parse().unwrap()).unwrap();
-            let is_foreign = *is_foreign && (self.threads == 1 || !SPARES_KNOWN_FAILURE);
-            let device = Hooked::new(Faulty::new(sim, faults.clone()), is_foreign, |_| {});
+            let device = Hooked::new(Faulty::new(sim, faults.clone()), *is_foreign, |_| {});
             builder = builder.shared_device(Arc::new(device) as Arc<dyn Device>);
         }
         if self.is_watched {
