@@ -291,11 +291,11 @@ impl Call {
         }
     }
 
-    /// The check of a user-defined op without a shape rule: types alone. `None` where that is not all there is to it.
+    /// Element types and roles of a user-defined op's operands, where it has no shape rule: all there is to check.
     #[inline]
-    pub(crate) fn quick_check(&self, elements: impl ExactSizeIterator<Item = Element>) -> Option<bool> {
+    pub(crate) fn types_alone(&self) -> Option<(&[Element], &[Role])> {
         match self {
-            Self::User(user) => user.op().quick_check(elements),
+            Self::User(user) => user.op().types_alone(),
             _ => None,
         }
     }

@@ -142,10 +142,10 @@ impl UserOp {
         self.0.kernels[target as usize].is_some()
     }
 
+    /// Types and roles of the operands, where nothing else is asked of them.
     #[inline]
-    pub(super) fn quick_check(&self, found: impl ExactSizeIterator<Item = Element>) -> Option<bool> {
-        let Inner { rule, elements, .. } = &*self.0;
-        rule.is_none().then(|| elements.len() == found.len() && elements.iter().zip(found).all(|(w, f)| *w == f))
+    pub(super) fn types_alone(&self) -> Option<(&[Element], &[Role])> {
+        self.0.rule.is_none().then_some((&self.0.elements, &self.0.roles))
     }
 
     #[inline]

@@ -48,18 +48,43 @@ impl Runtime {
     /// The operands fit the call, are this runtime's, and are borrowed as their roles demand. Adds them to `operands`.
     #[inline]
     pub(super) fn check<'a>(&self, call: &Call, args: &[Arg<'a>], operands: &mut Operands<'a>) -> Result<()> {
-        if call.quick_check(args.iter().map(|arg| arg.shape.element)) != Some(true) {
-            let shapes: SmallVec<[Shape; INLINE]> = args.iter().map(|a| a.shape).collect();
-            call.check(&shapes).map_err(|reason| Error::shape(call.name(), reason))?;
+        if let Some((elements, roles)) = call.types_alone()
+            && elements.len() == args.len()
+        {
+            let fits = args.iter().zip(elements).zip(roles).all(|((arg, element), role)| {
+                operands.push((arg.node, *role));
+                arg.shape.element == *element && self.may_use(arg, *role)
+            });
+            if fits {
+                return Ok(());
+            }
         }
+        self.check_shapes(call, args, operands)
+    }
+
+    /// The same where there is more to check than types, or something does not fit.
+    #[inline(never)]
+    fn check_shapes<'a>(&self, call: &Call, args: &[Arg<'a>], operands: &mut Operands<'a>) -> Result<()> {
+        let shapes: SmallVec<[Shape; INLINE]> = args.iter().map(|a| a.shape).collect();
+        call.check(&shapes).map_err(|reason| Error::shape(call.name(), reason))?;
+        operands.clear();
         for (arg, role) in args.iter().zip(call.roles()) {
-            let is_ours = Arc::ptr_eq(arg.node.datum().resources(), &self.core.resources);
-            if !is_ours || role.writes() && !arg.exclusive {
-                return Err(refused(call, operands.len(), is_ours));
+            if !self.may_use(arg, *role) {
+                return Err(refused(call, operands.len(), self.owns(arg)));
             }
             operands.push((arg.node, *role));
         }
         Ok(())
+    }
+
+    #[inline]
+    fn may_use(&self, arg: &Arg<'_>, role: Role) -> bool {
+        self.owns(arg) && (arg.exclusive || !role.writes())
+    }
+
+    #[inline]
+    fn owns(&self, arg: &Arg<'_>) -> bool {
+        Arc::ptr_eq(arg.node.datum().resources(), &self.core.resources)
     }
 
     /// Executes the call in this thread, once what it comes after is done.
@@ -104,6 +129,10 @@ impl Runtime {
     ) -> Result<Event> {
         let core = &*self.core;
         pe.worker.ensure(&core.shared, at)?;
+        let expected_ns = match core.needs_costs {
+            true => core.costs.estimate(call.kind(), at, size).unwrap_or(UNMEASURED_NS) as u64,
+            false => 0,
+        };
         let mut after = After::new();
         let mut held: SmallVec<[Held; 4]> = SmallVec::new();
         for (node, role) in operands {
@@ -112,10 +141,6 @@ impl Runtime {
             // ticket is retired; fragmenting and joining settle first (`data::divide`).
             held.push(unsafe { Held::new(node) });
         }
-        let expected_ns = match core.needs_costs {
-            true => core.costs.estimate(call.kind(), at, size).unwrap_or(UNMEASURED_NS) as u64,
-            false => 0,
-        };
         let (call, allowed) = (call.clone(), self.allowed.clone());
         let place = pe.queue.push(Work { call, operands: held, after, allowed, size, expected_ns });
         let ticket = Ticket::new(at, place);
