@@ -385,6 +385,13 @@ impl Call {
             }
             _ => String::new(),
         };
+        if let (Self::Fft(Fft { n, rows: 0, .. }) | Self::FftShift(FftShift { n, rows: 0, .. }), Some(first)) =
+            (self, found.first())
+            && *n != 0
+            && first.len != 0
+        {
+            return format!("rows of {n} are wanted, and {first} are no whole number of them").into();
+        }
         if self.size() == 0 {
             return format!("there is nothing to do{rows}: operands are {}", list(found)).into();
         }

@@ -78,14 +78,14 @@ impl Runtime {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Index`] where there are none; [`Error::OtherRuntime`]; [`Error::WouldDeadlock`] inside a kernel.
+    /// [`Error::Config`] where there are none; [`Error::OtherRuntime`]; [`Error::WouldDeadlock`] inside a kernel.
     pub fn wait_any(&self, events: &[Event]) -> Result<usize> {
         let order = &self.core.resources.order;
         let tickets = self.tickets(events)?;
         if crate::order::in_kernel() && !tickets.iter().any(|t| order.lines.is_done(*t)) {
             return Err(Error::WouldDeadlock);
         }
-        order.lines.wait_any(&tickets).ok_or(Error::Index { index: 0, len: 0 })
+        order.lines.wait_any(&tickets).ok_or_else(|| Error::Config("wait_any was given no event to wait for".into()))
     }
 
     /// Is the call done? Does not wait. An event of another runtime never is.
