@@ -45,9 +45,11 @@ pub(crate) struct Shards {
 
 impl Shards {
     pub(crate) fn new(space: AddressSpace, capacity: u64) -> Self {
-        let threads = thread::available_parallelism().map_or(1, usize::from);
-        // More than can run at once: threads come and go, and two that meet in one shard wait for each other.
-        let count = if space.is_shared() { 4 * threads.next_power_of_two() } else { 1 };
+        // The host takes microseconds to say how many threads it runs: memories of groups and items, which one thread has
+        // to itself, do not ask. More than can run at once: threads come and go, and two that meet in one shard wait for
+        // each other.
+        let threads = || thread::available_parallelism().map_or(1, usize::from);
+        let count = if space.is_shared() { 4 * threads().next_power_of_two() } else { 1 };
         Shards {
             shards: (0..count).map(|_| Padded::default()).collect(),
             common: AtomicU64::new(capacity),
