@@ -52,7 +52,7 @@ pub(crate) enum Group {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Seen {
     pub(crate) what: What,
-    pub(crate) at: Option<(AddressSpace, &'static str, u64, u64, Access2)>,
+    pub(crate) at: Option<(AddressSpace, String, u64, u64, Access2)>,
     pub(crate) by: Option<[u64; 3]>,
 }
 
@@ -96,7 +96,7 @@ fn brief(finding: &Finding) -> Seen {
         }
         problem => panic!("{problem:?}"),
     };
-    let name: &'static str = finding.name.as_deref().map_or("", |name| name.to_owned().leak());
+    let name = finding.name.as_deref().unwrap_or_default().to_owned();
     let at = finding.place.map(|place| (place.space, name, place.offset, place.size, access(place.access)));
     let by = match &finding.who {
         Actor::Host => None,
@@ -176,18 +176,18 @@ impl Lab {
 }
 
 /// A finding at a use of global memory.
-pub(crate) fn seen(what: What, name: &'static str, (offset, size, access): (u64, u64, Access2), by: u64) -> Seen {
+pub(crate) fn seen(what: What, name: &str, (offset, size, access): (u64, u64, Access2), by: u64) -> Seen {
     seen_in(AddressSpace::Global, what, name, (offset, size, access), by)
 }
 
 pub(crate) fn seen_in(
     space: AddressSpace,
     what: What,
-    name: &'static str,
+    name: &str,
     (offset, size, access): (u64, u64, Access2),
     by: u64,
 ) -> Seen {
-    Seen { what, at: Some((space, name, offset, size, access)), by: Some([by, 0, 0]) }
+    Seen { what, at: Some((space, name.to_owned(), offset, size, access)), by: Some([by, 0, 0]) }
 }
 
 /// A small program and what is to be found in it.

@@ -39,7 +39,7 @@ fn several_threads_find_the_same() {
         let mut places: Vec<_> = seen
             .into_iter()
             .map(|seen| {
-                let at = seen.at.map(|(space, name, offset, ..)| (space, name, offset));
+                let at = seen.at.clone().map(|(space, name, offset, ..)| (space, name, offset));
                 (is_race(&seen), at, if is_race(&seen) { None } else { seen.by })
             })
             .collect();
