@@ -44,6 +44,9 @@ impl fmt::Display for AddressSpace {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
+// A whole word, which is also where `Result<_, Fault>` says that all is well: a byte would be stored by itself and then
+// read with its neighbours wherever such a result is handed on, and the processor waits for the store before it can.
+#[repr(u64)]
 pub enum Access {
     /// Bytes are read.
     Read,

@@ -12,6 +12,7 @@ use bytemuck::Pod;
 use crate::kernel::Who;
 use crate::memory::{Change, as_constant};
 use crate::observe::{At, Atomic, Data, Event, Observer, Stored};
+use crate::raw::near::Near;
 use crate::{Access, Address, AddressLayout, AddressSpace, AtomicInteger, AtomicOp, AtomicValue, Fault, Memory, Place};
 
 /// A memory of a [`Device`](crate::Device), as the host or a work-item uses it.
@@ -36,6 +37,8 @@ pub struct View<'a, O: Observer> {
     pub(crate) observer: &'a O,
     pub(crate) who: Who<'a>,
     pub(crate) is_constant: bool,
+    /// Buffers of the memory that are held for the one who uses it.
+    pub(crate) near: Option<&'a Near<'a>>,
 }
 
 impl<O: Observer> Clone for View<'_, O> {
@@ -129,7 +132,7 @@ impl<'a, O: Observer> View<'a, O> {
 
     #[cold]
     #[inline(never)]
-    fn tell_refused_load(&self, address: Address, size: usize, fault: Fault) -> Fault {
+    fn tell_refused_load(self, address: Address, size: usize, fault: Fault) -> Fault {
         let fault = self.named(fault);
         self.observer.load(self.at(), &self.event(address, size, Err(&fault)));
         fault
@@ -141,8 +144,21 @@ impl<'a, O: Observer> View<'a, O> {
     /// As [`Memory::load_value`].
     #[inline(always)]
     pub fn load_value<T: Pod>(&self, address: Address) -> Result<T, Fault> {
+        if let Some(near) = self.near
+            && let Some((value, root)) = self.memory.try_load_value::<T>(Some(near), address)
+        {
+            self.observer.load(self.at(), &self.event(address, size_of::<T>(), Ok(root)));
+            return Ok(value);
+        }
+        self.load_far_value(address)
+    }
+
+    /// Loads from any buffer. Not in line, as for all of these: kernels use near ones. What is called seldom takes views by
+    /// value: one that is pointed at would be put into memory for each use of it.
+    #[inline(never)]
+    fn load_far_value<T: Pod>(self, address: Address) -> Result<T, Fault> {
         loop {
-            if let Some((value, root)) = self.memory.try_load_value::<T>(address) {
+            if let Some((value, root)) = self.memory.try_load_value::<T>(None, address) {
                 self.observer.load(self.at(), &self.event(address, size_of::<T>(), Ok(root)));
                 return Ok(value);
             }
@@ -156,7 +172,7 @@ impl<'a, O: Observer> View<'a, O> {
     /// Judges a load that could not be done, and tells of it if it may not.
     #[cold]
     #[inline(never)]
-    fn refuse_load(&self, address: Address, size: usize, alignment: usize) -> Result<(), Fault> {
+    fn refuse_load(self, address: Address, size: usize, alignment: usize) -> Result<(), Fault> {
         let judged = self.memory.judge::<0>(address, size as u64, alignment as u64, Access::Read);
         judged.map_err(|fault| self.named(fault)).inspect_err(|fault| {
             self.observer.load(self.at(), &self.event(address, size, Err(fault)));
@@ -186,7 +202,7 @@ impl<'a, O: Observer> View<'a, O> {
 
     #[cold]
     #[inline(never)]
-    fn tell_refused_store(&self, address: Address, from: &[u8], fault: Fault) -> Fault {
+    fn tell_refused_store(self, address: Address, from: &[u8], fault: Fault) -> Fault {
         let event = self.event(address, from.len(), Err(&fault));
         self.observer.store(self.at(), &event, Stored { data: Data::Bytes(from), changes: true });
         fault
@@ -198,29 +214,42 @@ impl<'a, O: Observer> View<'a, O> {
     /// As [`Memory::store_value`].
     #[inline(always)]
     pub fn store_value<T: Pod>(&self, address: Address, value: T) -> Result<(), Fault> {
-        loop {
-            let stored = match self.compares_stores() {
-                _ if self.is_constant => None,
-                true => self.memory.try_store_value::<T, true>(address, value),
-                false => self.memory.try_store_value::<T, false>(address, value),
-            };
-            let data = Data::Bytes(bytemuck::bytes_of(&value));
-            if let Some((root, changes)) = stored {
-                let event = self.event(address, size_of::<T>(), Ok(root));
-                self.observer.store(self.at(), &event, Stored { data, changes });
-                return Ok(());
-            }
+        if let Some(near) = self.near
+            && let Some(()) = self.try_store_value(Some(near), address, value)
+        {
+            return Ok(());
+        }
+        self.store_far_value(address, value)
+    }
+
+    #[inline(never)]
+    fn store_far_value<T: Pod>(self, address: Address, value: T) -> Result<(), Fault> {
+        while self.try_store_value(None, address, value).is_none() {
             self.refuse_store(address, align_of::<T>(), bytemuck::bytes_of(&value))?;
             if size_of::<T>() == 0 {
-                return Ok(());
+                break;
             }
         }
+        Ok(())
+    }
+
+    /// Stores a value if that may be done, and tells of it.
+    #[inline(always)]
+    fn try_store_value<T: Pod>(&self, near: Option<&Near<'_>>, address: Address, value: T) -> Option<()> {
+        let (root, changes) = match self.compares_stores() {
+            _ if self.is_constant => None,
+            true => self.memory.try_store_value::<T, true>(near, address, value),
+            false => self.memory.try_store_value::<T, false>(near, address, value),
+        }?;
+        let event = self.event(address, size_of::<T>(), Ok(root));
+        self.observer.store(self.at(), &event, Stored { data: Data::Bytes(bytemuck::bytes_of(&value)), changes });
+        Some(())
     }
 
     /// Judges a store that could not be done, and tells of it if it may not.
     #[cold]
     #[inline(never)]
-    fn refuse_store(&self, address: Address, alignment: usize, bytes: &[u8]) -> Result<(), Fault> {
+    fn refuse_store(self, address: Address, alignment: usize, bytes: &[u8]) -> Result<(), Fault> {
         let size = bytes.len();
         let judge = || self.memory.judge::<0>(address, size as u64, alignment as u64, Access::Write);
         self.refuse_change(address, size).and_then(|()| judge()).inspect_err(|fault| {
@@ -243,7 +272,7 @@ impl<'a, O: Observer> View<'a, O> {
     #[inline(always)]
     pub fn atomic<T: AtomicValue>(&self, address: Address, op: T::Op, operand: T) -> Result<T, Fault> {
         let op: AtomicOp = op.into();
-        self.change::<T>(address, op, || self.memory.try_change_by(address, op, operand))
+        self.change::<T>(address, op, move |memory, near| memory.try_change_by(near, address, op, operand))
     }
 
     /// Compares and exchanges, as [`Memory::compare_exchange`].
@@ -252,7 +281,8 @@ impl<'a, O: Observer> View<'a, O> {
     /// As [`Memory::compare_exchange`].
     #[inline(always)]
     pub fn compare_exchange<T: AtomicInteger>(&self, address: Address, expected: T, new: T) -> Result<T, Fault> {
-        self.change::<T>(address, AtomicOp::CompareExchange, || self.memory.try_change_if(address, expected, new))
+        let change = move |memory: &Memory, near: Option<&Near<'_>>| memory.try_change_if(near, address, expected, new);
+        self.change::<T>(address, AtomicOp::CompareExchange, change)
     }
 
     #[inline(always)]
@@ -260,23 +290,51 @@ impl<'a, O: Observer> View<'a, O> {
         &self,
         address: Address,
         op: AtomicOp,
-        change: impl Fn() -> Option<Change<T>>,
+        change: impl Fn(&Memory, Option<&Near<'_>>) -> Option<Change<T>>,
+    ) -> Result<T, Fault> {
+        if let Some(near) = self.near
+            && let Some(before) = self.try_change(Some(near), address, op, &change)
+        {
+            return Ok(before);
+        }
+        self.change_far(address, op, change)
+    }
+
+    #[inline(never)]
+    fn change_far<T: AtomicValue>(
+        self,
+        address: Address,
+        op: AtomicOp,
+        change: impl Fn(&Memory, Option<&Near<'_>>) -> Option<Change<T>>,
     ) -> Result<T, Fault> {
         loop {
-            let changed = if self.is_constant { None } else { change() };
-            if let Some(Change { before, stored, aligned, root }) = changed {
-                let event = self.event(address, size_of::<T>(), Ok(root));
-                self.observer.atomic(self.at(), &event, Atomic { op, stored, aligned });
+            if let Some(before) = self.try_change(None, address, op, &change) {
                 return Ok(before);
             }
             self.refuse_atomic(address, size_of::<T>(), op)?;
         }
     }
 
+    /// Does an atomic operation if that may be done, and tells of it.
+    #[inline(always)]
+    fn try_change<T: AtomicValue>(
+        &self,
+        near: Option<&Near<'_>>,
+        address: Address,
+        op: AtomicOp,
+        change: impl Fn(&Memory, Option<&Near<'_>>) -> Option<Change<T>>,
+    ) -> Option<T> {
+        let changed = if self.is_constant { None } else { change(self.memory, near) };
+        let Change { before, stored, aligned, root } = changed?;
+        let event = self.event(address, size_of::<T>(), Ok(root));
+        self.observer.atomic(self.at(), &event, Atomic { op, stored, aligned });
+        Some(before)
+    }
+
     /// Judges an atomic operation that could not be done, and tells of it if it may not.
     #[cold]
     #[inline(never)]
-    fn refuse_atomic(&self, address: Address, size: usize, op: AtomicOp) -> Result<(), Fault> {
+    fn refuse_atomic(self, address: Address, size: usize, op: AtomicOp) -> Result<(), Fault> {
         let judge = || self.memory.judge::<0>(address, size as u64, 1, Access::Atomic);
         self.refuse_change(address, size).and_then(|()| judge()).inspect_err(|fault| {
             let event = self.event(address, size, Err(fault));

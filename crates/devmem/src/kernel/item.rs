@@ -73,9 +73,8 @@ impl<'a, O: Observer> Item<'a, O> {
     /// Its id in one dimension (0, 1 or 2; 0 in any other).
     #[inline(always)]
     pub fn global_id(&self, dimension: usize) -> u64 {
-        let range = self.group().kernel().range();
         match dimension {
-            0..3 => range.global_id_in(dimension, self.group().id(), self.local),
+            0..3 => self.group().global_id_in(dimension, self.local),
             _ => 0,
         }
     }
@@ -123,6 +122,7 @@ impl<'a, O: Observer> Item<'a, O> {
             observer: &device.observer,
             who: self.who(),
             is_constant: false,
+            near: Some(&self.worker.near_global),
         }
     }
 
@@ -142,6 +142,7 @@ impl<'a, O: Observer> Item<'a, O> {
             observer: &self.worker.device.observer,
             who: self.who(),
             is_constant: false,
+            near: Some(&self.worker.near_local),
         }
     }
 
@@ -162,6 +163,7 @@ impl<'a, O: Observer> Item<'a, O> {
             observer: &self.worker.device.observer,
             who: self.who(),
             is_constant: false,
+            near: None,
         }
     }
 

@@ -145,6 +145,7 @@ impl<O: Observer> Device<O> {
             observer: &self.observer,
             who: Who::Host,
             is_constant: false,
+            near: None,
         }
     }
 

@@ -18,6 +18,7 @@ use super::who::{Group, Kernel, Party, Who, WorkItem};
 use super::{Device, Launch};
 use crate::observe::Observer;
 use crate::raw::futures::{Futures, filled};
+use crate::raw::near::Near;
 use crate::{Address, AddressSpace, Fault, Flags, Init, Memory, View};
 
 /// What bytes of local memory hold before an item stores them: not zeros, so that kernels that rely on those fail.
@@ -40,7 +41,11 @@ pub(super) struct Worker<'a, O: Observer> {
     pub(super) device: &'a Device<O>,
     pub(super) launch: &'a O::OfLaunch,
     pub(super) group: Group<'a>,
-    pub(super) local: Watched<O>,
+    pub(super) local: &'a Watched<O>,
+    /// Buffers that the launch uses.
+    pub(super) near_global: Near<'a>,
+    /// The buffers that the launch asked for in the group's local memory.
+    pub(super) near_local: Near<'a>,
     locals: RefCell<Vec<Address>>,
     privates: Privates<O>,
     privates_used: Cell<bool>,
@@ -63,7 +68,9 @@ where
     let work = |worker| {
         let items = range.group_items();
         let privates = filled(items as usize, OnceCell::new).ok_or_else(|| no_room(items))?;
-        let worker = Worker::new(device, &kept, Group::new(&identity, worker), privates);
+        let local = Watched::local(device);
+        let worker = Worker::new(device, &kept, Group::new(&identity, worker), &local, privates);
+        launch.uses.iter().for_each(|buffer| worker.near_global.keep(*buffer));
         worker.run_groups(launch, &next, batch, |local| kernel(Item::new(&worker, local)))
     };
     let outcome = if workers == 1 {
@@ -90,12 +97,28 @@ fn no_room(items: u32) -> Fault {
     Fault::HostOutOfMemory { space: AddressSpace::Private, wanted: u64::from(items) }
 }
 
+impl<O: Observer> Watched<O> {
+    fn new(device: &Device<O>, memory: Memory) -> Self {
+        Watched { kept: device.observer.attach(&memory), memory }
+    }
+
+    /// Local memory for a worker's groups, one after the other.
+    pub(super) fn local(device: &Device<O>) -> Self {
+        Self::new(device, Memory::new(AddressSpace::Local, device.local))
+    }
+}
+
 impl<'a, O: Observer> Worker<'a, O> {
-    pub(super) fn new(device: &'a Device<O>, launch: &'a O::OfLaunch, group: Group<'a>, privates: Privates<O>) -> Self {
-        let memory = Memory::new(AddressSpace::Local, device.local);
-        let local = Watched { kept: device.observer.attach(&memory), memory };
+    pub(super) fn new(
+        device: &'a Device<O>,
+        launch: &'a O::OfLaunch,
+        group: Group<'a>,
+        local: &'a Watched<O>,
+        privates: Privates<O>,
+    ) -> Self {
+        let (near_global, near_local) = (device.global.near(), local.memory.near());
         let (locals, privates_used) = (RefCell::default(), Cell::new(false));
-        Worker { device, launch, group, local, locals, privates, privates_used }
+        Worker { device, launch, group, local, near_global, near_local, locals, privates, privates_used }
     }
 
     pub(super) fn local_buffer(&self, number: usize) -> Address {
@@ -105,14 +128,11 @@ impl<'a, O: Observer> Worker<'a, O> {
     /// The private memory of an item of the group; made when the first item of that number asks.
     pub(super) fn private_of(&self, local: u32) -> &Watched<O> {
         self.privates_used.set(true);
-        let make = || {
-            let memory = Memory::new(AddressSpace::Private, self.device.private);
-            Box::new(Watched { kept: self.device.observer.attach(&memory), memory })
-        };
+        let make = || Box::new(Watched::new(self.device, Memory::new(AddressSpace::Private, self.device.private)));
         match self.privates.get(local as usize) {
             Some(private) => private.get_or_init(make),
             // An item's number is below the group's size; were it not, local memory is no worse than another's.
-            None => &self.local,
+            None => self.local,
         }
     }
 
@@ -147,16 +167,19 @@ impl<'a, O: Observer> Worker<'a, O> {
     fn begin_locals(&self, launch: &Launch) -> Result<(), Fault> {
         let mut locals = self.locals.borrow_mut();
         for (name, size) in &launch.locals {
-            let view = self.group_view(&self.local);
-            locals.push(view.allocate_named(name, *size, Flags::READ_WRITE, Init::Poison(UNDEFINED))?);
+            let view = self.group_view(self.local);
+            let local = view.allocate_named(name, *size, Flags::READ_WRITE, Init::Poison(UNDEFINED))?;
+            self.near_local.keep(local);
+            locals.push(local);
         }
         Ok(())
     }
 
     /// Frees what the items of the group allocated in local and private memory.
     pub(super) fn end_memories(&self) {
+        self.near_local.clear();
         self.locals.borrow_mut().clear();
-        self.free_all(&self.local);
+        self.free_all(self.local);
         if self.privates_used.take() {
             self.privates.iter().filter_map(OnceCell::get).for_each(|private| self.free_all(private));
         }
@@ -182,6 +205,7 @@ impl<'a, O: Observer> Worker<'a, O> {
             observer: &self.device.observer,
             who: Who::Host,
             is_constant: false,
+            near: None,
         }
     }
 

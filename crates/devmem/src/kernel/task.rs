@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::Device;
 use super::item::Item;
 use super::range::NdRange;
-use super::run::Worker;
+use super::run::{Watched, Worker};
 use super::who::{Group, Kernel, WorkItem};
 use crate::observe::Observer;
 
@@ -39,7 +39,8 @@ impl<O: Observer> Device<O> {
             global_layout: self.global.layout(),
         };
         let kept = self.observer.kernel_begin(&identity);
-        let worker = Worker::new(self, &kept, Group::new(&identity, 0), Box::new([OnceCell::new()]));
+        let local = Watched::local(self);
+        let worker = Worker::new(self, &kept, Group::new(&identity, 0), &local, Box::new([OnceCell::new()]));
         worker.group.begin(0);
         self.observer.group_begin(&kept, &worker.group);
         self.observer.item_begin(&kept, WorkItem::new(&worker.group, 0));

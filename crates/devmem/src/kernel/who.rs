@@ -63,6 +63,8 @@ pub struct Group<'a> {
     worker: usize,
     number: Cell<u64>,
     id: Cell<[u64; 3]>,
+    /// The global id of its first item.
+    first: Cell<[u64; 3]>,
     epoch: Cell<u64>,
     /// Where the item that is being polled has arrived.
     pub(super) site: Cell<Option<&'static Location<'static>>>,
@@ -70,13 +72,15 @@ pub struct Group<'a> {
 
 impl<'a> Group<'a> {
     pub(super) fn new(kernel: &'a Kernel, worker: usize) -> Self {
-        let (number, id, epoch, site) = Default::default();
-        Group { kernel, worker, number, id, epoch, site }
+        let (number, id, first, epoch, site) = Default::default();
+        Group { kernel, worker, number, id, first, epoch, site }
     }
 
     pub(super) fn begin(&self, number: u64) {
         self.number.set(number);
-        self.id.set(self.kernel.range.group_id(number));
+        let id = self.kernel.range.group_id(number);
+        self.id.set(id);
+        self.first.set(self.kernel.range.global_id(id, 0));
         self.epoch.set(0);
         self.site.set(None);
     }
@@ -107,6 +111,13 @@ impl<'a> Group<'a> {
     #[inline]
     pub fn id(&self) -> [u64; 3] {
         self.id.get()
+    }
+
+    /// The global id in one dimension of the item with this number in the group.
+    #[inline(always)]
+    pub(super) fn global_id_in(&self, dimension: usize, local: u32) -> u64 {
+        // No larger than the items and the offset, which were checked.
+        self.first.get()[dimension].wrapping_add(u64::from(self.kernel.range.local_id_in(dimension, local)))
     }
 
     /// How many barriers it has passed.

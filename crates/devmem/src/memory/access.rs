@@ -7,6 +7,7 @@ use bytemuck::Pod;
 
 use super::Memory;
 use crate::raw::block::Block;
+use crate::raw::near::Near;
 use crate::raw::words::Bytes;
 use crate::{Access, Address, Fault};
 
@@ -103,7 +104,7 @@ impl Memory {
     #[inline]
     pub fn load_value<T: Pod>(&self, address: Address) -> Result<T, Fault> {
         loop {
-            if let Some((value, _)) = self.try_load_value(address) {
+            if let Some((value, _)) = self.try_load_value(None, address) {
                 return Ok(value);
             }
             self.judge_value::<T>(address, Access::Read)?;
@@ -114,20 +115,20 @@ impl Memory {
     }
 
     /// The value at `address` and where it is in the buffer that it belongs to (as for all that give an address), if
-    /// the access may be done.
+    /// the access may be done. Where `near` is given, only those buffers are looked for, as for all that are given it.
     #[inline(always)]
-    pub(crate) fn try_load_value<T: Pod>(&self, address: Address) -> Option<(T, Address)> {
+    pub(crate) fn try_load_value<T: Pod>(&self, near: Option<&Near<'_>>, address: Address) -> Option<(T, Address)> {
         // Whole words go through registers: as bytes in memory they would be stored one by one and read back as one.
         if align_of::<T>() >= align_of::<u32>() {
             match size_of::<T>() {
-                4 => return self.load_words::<T, 1>(address),
-                8 => return self.load_words::<T, 2>(address),
-                16 => return self.load_words::<T, 4>(address),
+                4 => return self.load_words::<T, 1>(near, address),
+                8 => return self.load_words::<T, 2>(near, address),
+                16 => return self.load_words::<T, 4>(near, address),
                 _ => {}
             }
         }
         let mut value = T::zeroed();
-        let root = self.try_with::<0, _>(Range::of::<T>(address, Access::Read), |bytes, root| {
+        let root = self.try_with::<0, _>(near, Range::of::<T>(address, Access::Read), |bytes, root| {
             bytes.load(bytemuck::bytes_of_mut(&mut value));
             root
         })?;
@@ -135,9 +136,9 @@ impl Memory {
     }
 
     #[inline(always)]
-    fn load_words<T: Pod, const N: usize>(&self, address: Address) -> Option<(T, Address)> {
+    fn load_words<T: Pod, const N: usize>(&self, near: Option<&Near<'_>>, address: Address) -> Option<(T, Address)> {
         let load = |bytes: Bytes<'_>, root| (bytemuck::cast(bytes.load_words::<N>()), root);
-        self.try_words::<T, N, _>(address, Access::Read, load)
+        self.try_words::<T, N, _>(near, address, Access::Read, load)
     }
 
     /// Why the access to a value may not be done; `Ok` if it may (now).
@@ -152,7 +153,7 @@ impl Memory {
     /// The [`Fault`] of the access, or [`Fault::Misaligned`] when the offset is no multiple of `T`'s alignment.
     #[inline]
     pub fn store_value<T: Pod>(&self, address: Address, value: T) -> Result<(), Fault> {
-        while self.try_store_value::<T, false>(address, value).is_none() {
+        while self.try_store_value::<T, false>(None, address, value).is_none() {
             self.judge_value::<T>(address, Access::Write)?;
             if size_of::<T>() == 0 {
                 break;
@@ -165,18 +166,19 @@ impl Memory {
     #[inline(always)]
     pub(crate) fn try_store_value<T: Pod, const COMPARE: bool>(
         &self,
+        near: Option<&Near<'_>>,
         address: Address,
         value: T,
     ) -> Option<(Address, bool)> {
         if align_of::<T>() >= align_of::<u32>() {
             match size_of::<T>() {
-                4 => return self.store_words::<T, 1, COMPARE>(address, value),
-                8 => return self.store_words::<T, 2, COMPARE>(address, value),
-                16 => return self.store_words::<T, 4, COMPARE>(address, value),
+                4 => return self.store_words::<T, 1, COMPARE>(near, address, value),
+                8 => return self.store_words::<T, 2, COMPARE>(near, address, value),
+                16 => return self.store_words::<T, 4, COMPARE>(near, address, value),
                 _ => {}
             }
         }
-        self.try_with::<0, _>(Range::of::<T>(address, Access::Write), |bytes, root| {
+        self.try_with::<0, _>(near, Range::of::<T>(address, Access::Write), |bytes, root| {
             let changes = !COMPARE || !equal(bytes, bytemuck::bytes_of(&value));
             bytes.store(bytemuck::bytes_of(&value));
             (root, changes)
@@ -186,10 +188,11 @@ impl Memory {
     #[inline(always)]
     fn store_words<T: Pod, const N: usize, const COMPARE: bool>(
         &self,
+        near: Option<&Near<'_>>,
         address: Address,
         value: T,
     ) -> Option<(Address, bool)> {
-        self.try_words::<T, N, _>(address, Access::Write, |bytes, root| {
+        self.try_words::<T, N, _>(near, address, Access::Write, |bytes, root| {
             let words: [u32; N] = bytemuck::cast(value);
             let changes = !COMPARE || bytes.load_words::<N>() != words;
             bytes.store_words::<N>(words);
@@ -301,7 +304,7 @@ impl Memory {
         // Taken once; the loop would make a copy for each turn.
         let mut act = Some(act);
         loop {
-            let done = self.try_with::<WORD, _>(range, |bytes, root| act.take().map(|act| act(bytes, root)));
+            let done = self.try_with::<WORD, _>(None, range, |bytes, root| act.take().map(|act| act(bytes, root)));
             if let Some(result) = done.flatten() {
                 return Ok(result);
             }
@@ -318,52 +321,75 @@ impl Memory {
     #[inline(always)]
     pub(super) fn try_with<const WORD: usize, R>(
         &self,
+        near: Option<&Near<'_>>,
         range: Range,
         act: impl FnOnce(Bytes<'_>, Address) -> R,
     ) -> Option<R> {
         let Range { address, size, alignment, access } = range;
-        let pinned = self.table.pin::<WORD>(address)?;
-        let block = pinned.block();
-        let bytes = match access {
-            Access::Write => block.writable(address.raw(), size, alignment),
-            Access::Atomic => block.changeable(address.raw(), size, alignment),
-            _ => block.readable(address.raw(), size, alignment),
-        };
-        Some(act(bytes?, root_in(block, address)))
+        self.try_on_block::<WORD, R>(near, address, |block| {
+            let bytes = match access {
+                Access::Write => block.writable(address.raw(), size, alignment),
+                Access::Atomic => block.changeable(address.raw(), size, alignment),
+                _ => block.readable(address.raw(), size, alignment),
+            };
+            Some(act(bytes?, root_in(block, address)))
+        })
     }
 
     /// As [`try_with`](Self::try_with), for `SIZE` bytes at a multiple of as many: a shorter check.
     #[inline(always)]
     pub(super) fn try_unit<const SIZE: u64, R>(
         &self,
+        near: Option<&Near<'_>>,
         address: Address,
         access: Access,
         act: impl FnOnce(Bytes<'_>, Address) -> R,
     ) -> Option<R> {
-        let pinned = self.table.pin::<0>(address)?;
-        let block = pinned.block();
-        let bytes = match access {
-            Access::Write => block.writable_unit::<SIZE>(address.raw()),
-            Access::Atomic => block.changeable_unit::<SIZE>(address.raw()),
-            _ => block.readable_unit::<SIZE>(address.raw()),
-        };
-        Some(act(bytes?, root_in(block, address)))
+        self.try_on_block::<0, R>(near, address, |block| {
+            let bytes = match access {
+                Access::Write => block.writable_unit::<SIZE>(address.raw()),
+                Access::Atomic => block.changeable_unit::<SIZE>(address.raw()),
+                _ => block.readable_unit::<SIZE>(address.raw()),
+            };
+            Some(act(bytes?, root_in(block, address)))
+        })
     }
 
     /// The bytes of a value of `N` words, by the shorter check where the type is aligned to its size.
     #[inline(always)]
     fn try_words<T, const N: usize, R>(
         &self,
+        near: Option<&Near<'_>>,
         address: Address,
         access: Access,
         act: impl FnOnce(Bytes<'_>, Address) -> R,
     ) -> Option<R> {
         match (size_of::<T>(), align_of::<T>()) {
-            (4, 4) => self.try_unit::<4, _>(address, access, act),
-            (8, 8) => self.try_unit::<8, _>(address, access, act),
-            (16, 16) => self.try_unit::<16, _>(address, access, act),
-            _ => self.try_with::<0, _>(Range::of::<T>(address, access), act),
+            (4, 4) => self.try_unit::<4, _>(near, address, access, act),
+            (8, 8) => self.try_unit::<8, _>(near, address, access, act),
+            (16, 16) => self.try_unit::<16, _>(near, address, access, act),
+            _ => self.try_with::<0, _>(near, Range::of::<T>(address, access), act),
         }
+    }
+
+    /// Does something with the block that an address leads to (or of another buffer, or none: `act` checks that): one of the
+    /// near ones, where some are given, or else the one in its slot, pinned.
+    #[inline(always)]
+    fn try_on_block<const WORD: usize, R>(
+        &self,
+        near: Option<&Near<'_>>,
+        address: Address,
+        act: impl FnOnce(&Block) -> Option<R>,
+    ) -> Option<R> {
+        match near {
+            None => act(self.table.pin::<WORD>(address)?.block()),
+            Some(near) => near.with(address, act),
+        }
+    }
+
+    /// Some buffers of this memory for one thread to work on.
+    pub(crate) fn near(&self) -> Near<'_> {
+        Near::new(&self.table)
     }
 }
 

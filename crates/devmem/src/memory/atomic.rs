@@ -10,6 +10,7 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire};
 use super::Memory;
 use super::access::Range;
 use crate::atomic::word::Sealed;
+use crate::raw::near::Near;
 use crate::raw::words::Bytes;
 use crate::{Access, Address, AtomicInteger, AtomicOp, AtomicValue, Fault};
 
@@ -37,7 +38,7 @@ impl Memory {
     pub fn atomic<T: AtomicValue>(&self, address: Address, op: T::Op, operand: T) -> Result<T, Fault> {
         let op: AtomicOp = op.into();
         loop {
-            if let Some(change) = self.try_change_by(address, op, operand) {
+            if let Some(change) = self.try_change_by(None, address, op, operand) {
                 return Ok(change.before);
             }
             self.judge_atomic::<T>(address)?;
@@ -48,11 +49,13 @@ impl Memory {
     #[inline(always)]
     pub(crate) fn try_change_by<T: AtomicValue>(
         &self,
+        near: Option<&Near<'_>>,
         address: Address,
         op: AtomicOp,
         operand: T,
     ) -> Option<Change<T>> {
-        self.try_change(address, move |word| T::change(word, op, operand), move |value| Some(value.apply(op, operand)))
+        let on_word = move |word: T::Word<'_>| T::change(word, op, operand);
+        self.try_change(near, address, on_word, move |value| Some(value.apply(op, operand)))
     }
 
     /// Why the operation may not be done; `Ok` if it may (now).
@@ -78,7 +81,7 @@ impl Memory {
     #[inline]
     pub fn compare_exchange<T: AtomicInteger>(&self, address: Address, expected: T, new: T) -> Result<T, Fault> {
         loop {
-            if let Some(change) = self.try_change_if(address, expected, new) {
+            if let Some(change) = self.try_change_if(None, address, expected, new) {
                 return Ok(change.before);
             }
             self.judge_atomic::<T>(address)?;
@@ -86,9 +89,15 @@ impl Memory {
     }
 
     #[inline(always)]
-    pub(crate) fn try_change_if<T: AtomicInteger>(&self, address: Address, expected: T, new: T) -> Option<Change<T>> {
+    pub(crate) fn try_change_if<T: AtomicInteger>(
+        &self,
+        near: Option<&Near<'_>>,
+        address: Address,
+        expected: T,
+        new: T,
+    ) -> Option<Change<T>> {
         let exchange = move |word: T::Word<'_>| T::compare_exchange(word, expected, new);
-        let change = self.try_change(address, exchange, move |value| (value == expected).then_some(new))?;
+        let change = self.try_change(near, address, exchange, move |value| (value == expected).then_some(new))?;
         Some(Change { stored: change.before == expected, ..change })
     }
 
@@ -97,6 +106,7 @@ impl Memory {
     #[inline(always)]
     fn try_change<T: AtomicValue>(
         &self,
+        near: Option<&Near<'_>>,
         address: Address,
         on_word: impl Fn(<T as Sealed>::Word<'_>) -> T + Copy,
         apply: impl Fn(T) -> Option<T> + Copy,
@@ -105,12 +115,12 @@ impl Memory {
             Some(Change { before: on_word(T::word(bytes)?), stored: true, aligned: true, root })
         };
         let done = match size_of::<T>() {
-            4 => self.try_unit::<4, _>(address, Access::Atomic, change),
-            _ => self.try_unit::<8, _>(address, Access::Atomic, change),
+            4 => self.try_unit::<4, _>(near, address, Access::Atomic, change),
+            _ => self.try_unit::<8, _>(near, address, Access::Atomic, change),
         };
-        match done.flatten() {
-            Some(change) => Some(change),
-            None => self.try_change_anywhere(address, on_word, apply),
+        match (done.flatten(), near) {
+            (None, None) => self.try_change_anywhere(address, on_word, apply),
+            (change, _) => change,
         }
     }
 
@@ -124,7 +134,7 @@ impl Memory {
         apply: impl Fn(T) -> Option<T>,
     ) -> Option<Change<T>> {
         let range = Range::bytes(address, size_of::<T>() as u64, Access::Atomic);
-        self.try_with::<0, _>(range, |bytes, root| match T::word(bytes) {
+        self.try_with::<0, _>(None, range, |bytes, root| match T::word(bytes) {
             Some(word) => Change { before: on_word(word), stored: true, aligned: true, root },
             None => self.change_locked(root, bytes, &apply),
         })

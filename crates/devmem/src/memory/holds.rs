@@ -1,7 +1,8 @@
 //! Who keeps a buffer from being freed: kernels that run on it, and mappings.
 //!
-//! Owns [`Hold`] and [`Mapping`]. The count that decides is in the slot (see `raw::table`); what is here says whose the
-//! holds are. A count goes up before its entry here is made and down after that was removed.
+//! Owns [`Hold`] and [`Mapping`]. The count that decides is in the slot (see `raw::table`); whose the holds are is asked
+//! only when that matters, by [`Memory::judge_held`]. A count goes up before its mapping is noted here and down after that
+//! was removed.
 
 use std::collections::HashMap;
 
@@ -9,9 +10,10 @@ use parking_lot::Mutex;
 
 use super::Memory;
 use crate::fault::Holder;
+use crate::raw::table::Slot;
 use crate::{Access, Address, BadFree, Fault, Flags};
 
-/// By the base of a buffer: what holds it. (Parts are only counted, in the slot.)
+/// The mappings there are. (Kernels and parts are only counted, in the slot.)
 #[derive(Default)]
 pub(super) struct Holders(Mutex<State>);
 
@@ -19,8 +21,6 @@ pub(super) struct Holders(Mutex<State>);
 struct State {
     last: u64,
     mappings: HashMap<MapId, Mapping>,
-    /// Kernels by the base of the buffer.
-    kernels: HashMap<Address, u64>,
 }
 
 /// A buffer that is not freed while this lives. A running kernel has one of each buffer that it was given.
@@ -52,14 +52,6 @@ impl Hold<'_> {
 
 impl Drop for Hold<'_> {
     fn drop(&mut self) {
-        let mut state = self.memory.holders.0.lock();
-        if let Some(count) = state.kernels.get_mut(&self.buffer) {
-            *count -= 1;
-            if *count == 0 {
-                state.kernels.remove(&self.buffer);
-            }
-        }
-        drop(state);
         self.memory.table.release(self.buffer);
     }
 }
@@ -160,7 +152,6 @@ impl Memory {
         while !self.table.hold(address) {
             self.judge_start(address, 0, Access::Read)?;
         }
-        *self.holders.0.lock().kernels.entry(address).or_default() += 1;
         Ok(Hold { memory: self, buffer: address })
     }
 
@@ -256,15 +247,24 @@ impl Memory {
     /// Why a buffer that is held cannot be freed.
     #[cold]
     pub(super) fn judge_held(&self, address: Address) -> Fault {
-        let state = self.holders.0.lock();
-        let holder = if state.mappings.values().any(|mapping| mapping.buffer == address) {
-            Holder::Mapping
-        } else if state.kernels.contains_key(&address) {
-            Holder::Kernel
-        } else {
-            Holder::Part
+        let is_mapped = self.holders.0.lock().mappings.values().any(|mapping| mapping.buffer == address);
+        let holds = self.table.slot(address).and_then(Slot::holds).unwrap_or(0);
+        let holder = match () {
+            () if is_mapped => Holder::Mapping,
+            () if holds > self.parts_of(address) => Holder::Kernel,
+            () => Holder::Part,
         };
         Fault::BadFree { place: self.place_of(address, 0, Access::Free), reason: BadFree::Held(holder) }
+    }
+
+    /// How many parts of the buffer that begins at `address` live.
+    fn parts_of(&self, address: Address) -> u64 {
+        let is_part = |index: &u64| {
+            let pinned = self.table.pin::<0>(self.layout.base(*index, 0));
+            let root = pinned.and_then(|pinned| pinned.block().part_of());
+            root.is_some_and(|root| self.layout.base_of(root) == address.raw())
+        };
+        (1..self.table.end()).filter(is_part).count() as u64
     }
 
     fn check_region(&self, address: Address, offset: u64, size: u64, flags: Flags) -> Result<(), Fault> {

@@ -93,6 +93,11 @@ impl Block {
         self.flags
     }
 
+    /// Where its first byte is in the buffer that it is a part of.
+    pub(crate) fn part_of(&self) -> Option<u64> {
+        self.part.then_some(self.root)
+    }
+
     /// The bytes at `address` if they may be loaded and the offset is a multiple of `alignment` (a power of two);
     /// `None` also for no bytes at all.
     #[inline(always)]
@@ -325,8 +330,7 @@ impl Retired {
     /// Where its first byte was in the buffer that it was a part of.
     pub(crate) fn part_of(&self) -> Option<u64> {
         // SAFETY: a retired block lives, and its header does not change.
-        let block = unsafe { self.0.as_ref() };
-        block.part.then_some(block.root)
+        unsafe { self.0.as_ref() }.part_of()
     }
 
     /// Bytes of data it has room for.

@@ -36,6 +36,9 @@
 //! A part of another buffer is announced by its own address. So a part that is freed gives its hold on the other buffer
 //! back only after a look of its own, when nobody is at work on it: the other buffer cannot be freed before that.
 //!
+//! A buffer that is held ([`holds`]) does not come to step 3 before its holds end. What a thread holds for itself it
+//! reaches without announcing each access ([`near`]).
+//!
 //! The parts of this that threads race for ([`announce`] and [`holds`]) are files of their own that `tests/loom` runs
 //! under every interleaving.
 //!
@@ -50,6 +53,7 @@ pub(crate) mod futures;
 pub(crate) mod hazard;
 pub(crate) mod holds;
 pub(crate) mod host;
+pub(crate) mod near;
 pub(crate) mod pool;
 pub(crate) mod shadow;
 pub(crate) mod table;

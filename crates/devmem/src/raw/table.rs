@@ -105,6 +105,11 @@ impl Table {
         index & (self.chunk - 1) == 0
     }
 
+    /// Bits of an address below the index.
+    pub(super) fn index_shift(&self) -> u32 {
+        self.index_shift
+    }
+
     /// The slot that an address names, if its chunk has been made.
     #[inline(always)]
     pub(crate) fn slot(&self, address: Address) -> Option<&Slot> {
@@ -192,6 +197,12 @@ impl Table {
     /// Keeps the buffer that begins at `address` from being freed until [`release`](Self::release); whether it is there.
     pub(crate) fn hold(&self, address: Address) -> bool {
         self.slot(address).is_some_and(|slot| slot.holds.take(|| self.is_at(address)))
+    }
+
+    /// As [`hold`](Self::hold), and the block, which is as good as pinned until then; `None` when it is not there.
+    pub(super) fn hold_block(&self, address: Address) -> Option<NonNull<Block>> {
+        // Held, so the slot has no other block before the release.
+        if self.hold(address) { NonNull::new(self.slot(address)?.block.load(Ordering::Acquire)) } else { None }
     }
 
     /// Whether the buffer that begins at `address` is in its slot.
