@@ -191,11 +191,8 @@ impl AddressLayout {
     #[inline]
     pub const fn decode(self, address: Address) -> Parts {
         let high = address.0 >> self.offset_bits();
-        Parts {
-            index: self.index_of(address),
-            generation: high & (self.generations() - 1),
-            offset: address.0 & (self.greatest_buffer() - 1),
-        }
+        let generation = high & (self.generations() - 1);
+        Parts { index: self.index_of(address), generation, offset: self.offset_of(address) }
     }
 
     /// The address `bytes` further on, or `None` when that is outside the offsets of the same buffer.
@@ -223,6 +220,11 @@ impl AddressLayout {
     #[inline]
     pub(crate) const fn index_of(self, address: Address) -> u64 {
         address.0 >> (64 - self.index_bits)
+    }
+
+    #[inline]
+    pub(crate) const fn offset_of(self, address: Address) -> u64 {
+        address.0 & !self.buffer_bits
     }
 
     /// The address of byte 0 of the buffer in this slot after `previous` others. The index is one of the layout's.

@@ -157,7 +157,7 @@ impl Counters {
         kernels.iter().map(counts).collect()
     }
 
-    #[inline]
+    #[inline(always)]
     fn count(&self, at: At<'_, Self>, event: &Event<'_>, kind: usize) {
         if event.outcome.is_err() {
             return;
@@ -201,12 +201,12 @@ impl Observer for Counters {
         sums.launches += 1;
     }
 
-    #[inline]
+    #[inline(always)]
     fn load(&self, at: At<'_, Self>, event: &Event<'_>) {
         self.count(at, event, 0);
     }
 
-    #[inline]
+    #[inline(always)]
     fn store(&self, at: At<'_, Self>, event: &Event<'_>, _: Stored<'_>) {
         self.count(at, event, 1);
     }
@@ -219,7 +219,7 @@ impl Observer for Counters {
         self.count(at, &Event { size: rows.packed().unwrap_or(0), ..*event }, 1);
     }
 
-    #[inline]
+    #[inline(always)]
     fn atomic(&self, at: At<'_, Self>, event: &Event<'_>, _: Atomic) {
         self.count(at, event, 2);
     }

@@ -51,13 +51,20 @@ impl Memcheck {
         Memcheck { findings: findings.clone() }
     }
 
-    #[inline]
+    #[inline(always)]
     fn check(&self, at: At<'_, Self>, event: &Event<'_>, access: Access) {
         match event.outcome {
             Err(fault) => self.tell_fault(event.who, event.memory, fault),
-            Ok(root) if at.memory.count.load(Relaxed) > 0 => self.check_mapped(at.memory, event, root, access),
+            Ok(root) if at.memory.count.load(Relaxed) > 0 => self.check_mapped(at.memory, *event, root, access),
             Ok(_) => {}
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn tell_misaligned(&self, event: Event<'_>, atomic: Atomic) {
+        let place = event_place(&event, Access::Atomic);
+        self.findings.add(Finding::of_use(Problem::MisalignedAtomic(atomic.op), event.who, event.memory, Some(place)));
     }
 
     #[cold]
@@ -66,8 +73,11 @@ impl Memcheck {
         self.findings.add(Finding::of_use(Problem::Fault(*fault), who, memory, fault.place().copied()));
     }
 
+    /// Takes the event by value, as all do that are called seldom: one that is pointed at would be put into memory for each
+    /// use.
     #[cold]
-    fn check_mapped(&self, mapped: &Mapped, event: &Event<'_>, root: Address, access: Access) {
+    #[inline(never)]
+    fn check_mapped(&self, mapped: &Mapped, event: Event<'_>, root: Address, access: Access) {
         let Who::Item(_) = event.who else { return };
         let (from, to) = (root.raw(), root.raw().saturating_add(event.size));
         let meets = |(start, mapping): &&(Address, Mapping)| {
@@ -76,7 +86,7 @@ impl Memcheck {
         };
         let found = mapped.regions.lock().iter().find(meets).map(|(_, mapping)| *mapping);
         if let Some(mapping) = found {
-            let place = event_place(event, access);
+            let place = event_place(&event, access);
             self.findings.add(Finding::of_use(Problem::Mapped(mapping), event.who, event.memory, Some(place)));
         }
     }
@@ -105,23 +115,21 @@ impl Observer for Memcheck {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn load(&self, at: At<'_, Self>, event: &Event<'_>) {
         self.check(at, event, Access::Read);
     }
 
-    #[inline]
+    #[inline(always)]
     fn store(&self, at: At<'_, Self>, event: &Event<'_>, _: Stored<'_>) {
         self.check(at, event, Access::Write);
     }
 
-    #[inline]
+    #[inline(always)]
     fn atomic(&self, at: At<'_, Self>, event: &Event<'_>, atomic: Atomic) {
         self.check(at, event, Access::Atomic);
         if !atomic.aligned {
-            let place = event_place(event, Access::Atomic);
-            let problem = Problem::MisalignedAtomic(atomic.op);
-            self.findings.add(Finding::of_use(problem, event.who, event.memory, Some(place)));
+            self.tell_misaligned(*event, atomic);
         }
     }
 

@@ -85,6 +85,42 @@ impl Defined {
         self.shadow.buffer(self.index(root)).filter(|buffer| buffer.is_of(self.base(root)))
     }
 
+    /// Whether all bytes are defined.
+    #[inline(never)]
+    fn is_defined(&self, root: Address, size: u64) -> bool {
+        let Some(buffer) = self.bits_of(root) else { return true };
+        match self.part(root, size) {
+            Some((page, word, mask)) => {
+                let bits = buffer.page(page).map_or(buffer.fill(), |page| page[word].load(Relaxed));
+                bits & mask == mask
+            }
+            None => self.undefined(buffer, root, size).is_none(),
+        }
+    }
+
+    /// Defines the bytes of a buffer that has bits.
+    #[inline(never)]
+    fn define(&self, root: Address, size: u64) {
+        let Some(buffer) = self.bits_of(root) else { return };
+        // Most are written more than once.
+        if let Some((page, word, mask)) = self.part(root, size)
+            && let Some(page) = buffer.page(page)
+            && page[word].load(Relaxed) & mask == mask
+        {
+            return;
+        }
+        self.set(buffer, root, size, true);
+    }
+
+    /// The range as bits of one word, if it is not empty and is that: page, word in it, which bits.
+    #[inline(always)]
+    fn part(&self, root: Address, size: u64) -> Option<(usize, usize, u64)> {
+        let at = self.layout.offset_of(root);
+        let bit = at % BITS;
+        let fits = size > 0 && size <= BITS - bit;
+        fits.then(|| ((at / PAGE) as usize, (at % PAGE / BITS) as usize, (u64::MAX >> (BITS - size)) << bit))
+    }
+
     fn has_bits(&self, root: Address) -> bool {
         self.bits_of(root).is_some()
     }
@@ -112,7 +148,6 @@ impl Defined {
     }
 
     /// Of the bytes, which is the first that is undefined, and how many are.
-    #[inline]
     fn undefined(&self, buffer: &Buffer<WORDS>, root: Address, size: u64) -> Option<(u64, u64)> {
         let (mut done, mut first, mut count) = (0, 0, 0);
         self.for_each_part(root, size, |page, word, mask| {
@@ -135,7 +170,7 @@ impl Defined {
     /// The range as bits of words: page, word in it, and which bits.
     #[inline]
     fn for_each_part(&self, root: Address, size: u64, mut act: impl FnMut(usize, usize, u64)) {
-        let mut at = self.layout.decode(root).offset;
+        let mut at = self.layout.offset_of(root);
         let end = at.saturating_add(size);
         while at < end {
             let bit = at % BITS;
@@ -205,38 +240,32 @@ impl Uninitialised {
         Uninitialised { findings: findings.clone(), host_reads: true }
     }
 
-    #[inline]
+    #[inline(always)]
     fn check(&self, at: At<'_, Self>, event: &Event<'_>, access: Access) {
         let Ok(root) = event.outcome else { return };
-        if event.size > 0
-            && let Some(buffer) = at.memory.bits_of(root)
-        {
-            self.check_bits(at.memory, buffer, event, root, access);
-        }
-    }
-
-    #[inline(never)]
-    fn check_bits(&self, defined: &Defined, buffer: &Buffer<WORDS>, event: &Event<'_>, root: Address, access: Access) {
         let is_of_interest = self.host_reads || matches!(event.who, Who::Item(_));
-        if is_of_interest && let Some((first, bytes)) = defined.undefined(buffer, root, event.size) {
-            self.tell(event, access, Problem::Uninitialised { first, bytes });
-            defined.set(buffer, root, event.size, true);
+        if is_of_interest && !at.memory.is_defined(root, event.size) {
+            self.tell(at.memory, *event, root, access);
         }
     }
 
     #[cold]
-    fn tell(&self, event: &Event<'_>, access: Access, problem: Problem) {
-        let place = event_place(event, access);
-        self.findings.add(Finding::of_use(problem, event.who, event.memory, Some(place)));
+    #[inline(never)]
+    fn tell(&self, defined: &Defined, event: Event<'_>, root: Address, access: Access) {
+        let Some(buffer) = defined.bits_of(root) else { return };
+        if let Some((first, bytes)) = defined.undefined(buffer, root, event.size) {
+            let (problem, place) = (Problem::Uninitialised { first, bytes }, event_place(&event, access));
+            self.findings.add(Finding::of_use(problem, event.who, event.memory, Some(place)));
+            defined.set(buffer, root, event.size, true);
+        }
     }
 
-    #[inline]
+    #[inline(always)]
     fn define(at: At<'_, Self>, event: &Event<'_>) {
         if let Ok(root) = event.outcome
             && event.size > 0
-            && let Some(buffer) = at.memory.bits_of(root)
         {
-            at.memory.set(buffer, root, event.size, true);
+            at.memory.define(root, event.size);
         }
     }
 }
@@ -280,12 +309,12 @@ impl Observer for Uninitialised {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn load(&self, at: At<'_, Self>, event: &Event<'_>) {
         self.check(at, event, Access::Read);
     }
 
-    #[inline]
+    #[inline(always)]
     fn store(&self, at: At<'_, Self>, event: &Event<'_>, stored: Stored<'_>) {
         if !matches!(stored.data, Data::Copy) {
             Self::define(at, event);
@@ -309,7 +338,7 @@ impl Observer for Uninitialised {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn atomic(&self, at: At<'_, Self>, event: &Event<'_>, atomic: Atomic) {
         self.check(at, event, Access::Atomic);
         if atomic.stored {

@@ -16,7 +16,8 @@ impl Observer for () {
     fn kernel_begin(&self, _: &Kernel) {}
 }
 
-/// Each hook by its name and parameters, for both ways of composition.
+/// Each hook by its name and parameters, for both ways of composition. In line, however many there are: a call would have
+/// the event put into memory for it, at each use.
 macro_rules! each_hook {
     ($with_at:ident, $with_launch:ident) => {
         $with_at!(allocated(buffer: &Allocated<'_>));
@@ -42,7 +43,7 @@ macro_rules! each_hook {
 /// A hook that gets what both keep with the memory.
 macro_rules! both_at {
     ($name:ident($($argument:ident: $type:ty),*)) => {
-        #[inline]
+        #[inline(always)]
         fn $name(&self, at: At<'_, Self>, $($argument: $type),*) {
             self.0.$name(at.first(), $($argument),*);
             self.1.$name(at.second(), $($argument),*);
@@ -53,7 +54,7 @@ macro_rules! both_at {
 /// A hook that gets what both keep with the launch.
 macro_rules! both_launch {
     ($name:ident($($argument:ident: $type:ty),*)) => {
-        #[inline]
+        #[inline(always)]
         fn $name(&self, launch: &Self::OfLaunch, $($argument: $type),*) {
             self.0.$name(&launch.0, $($argument),*);
             self.1.$name(&launch.1, $($argument),*);
@@ -63,7 +64,7 @@ macro_rules! both_launch {
 
 macro_rules! maybe_at {
     ($name:ident($($argument:ident: $type:ty),*)) => {
-        #[inline]
+        #[inline(always)]
         fn $name(&self, at: At<'_, Self>, $($argument: $type),*) {
             if let (Some(observer), Some(at)) = (self, at.inner()) {
                 observer.$name(at, $($argument),*);
@@ -74,7 +75,7 @@ macro_rules! maybe_at {
 
 macro_rules! maybe_launch {
     ($name:ident($($argument:ident: $type:ty),*)) => {
-        #[inline]
+        #[inline(always)]
         fn $name(&self, launch: &Self::OfLaunch, $($argument: $type),*) {
             if let (Some(observer), Some(launch)) = (self, launch) {
                 observer.$name(launch, $($argument),*);
@@ -116,12 +117,12 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
 }
 
 impl<'a, A: Observer, B: Observer> At<'a, (A, B)> {
-    #[inline]
+    #[inline(always)]
     fn first(self) -> At<'a, A> {
         At { memory: &self.memory.0, launch: self.launch.map(|launch| &launch.0) }
     }
 
-    #[inline]
+    #[inline(always)]
     fn second(self) -> At<'a, B> {
         At { memory: &self.memory.1, launch: self.launch.map(|launch| &launch.1) }
     }
@@ -163,7 +164,7 @@ impl<O: Observer> Observer for Option<O> {
 }
 
 impl<'a, O: Observer> At<'a, Option<O>> {
-    #[inline]
+    #[inline(always)]
     fn inner(self) -> Option<At<'a, O>> {
         Some(At { memory: self.memory.as_ref()?, launch: self.launch.and_then(Option::as_ref) })
     }

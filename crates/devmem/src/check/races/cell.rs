@@ -10,6 +10,8 @@
 //! only used atomic operations of one size. "Who" is one item or, where all did the same harmless thing, the first of
 //! several. Once there was a race the word is not looked at any more in this launch.
 
+use crate::kernel::WorkItem;
+
 /// How an item uses a word; the bits are those of a set of such.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Use {
@@ -53,6 +55,16 @@ pub(super) struct User {
     pub(super) kind: Use,
     /// Whether uses by other groups are of no interest, as in local memory.
     pub(super) alone: bool,
+}
+
+impl User {
+    #[inline(always)]
+    pub(super) fn new(item: WorkItem<'_>, kind: Use, alone: bool) -> Self {
+        let group_items = u64::from(item.group().kernel().range().group_items());
+        let group = item.group().number() * group_items;
+        let number = group + u64::from(item.local_number());
+        User { item: number, group, group_items, epoch: item.group().epoch(), kind, alone }
+    }
 }
 
 /// Who else, and what it did.

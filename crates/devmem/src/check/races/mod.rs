@@ -136,18 +136,61 @@ impl Cells {
     }
 }
 
-impl Check<'_> {
-    /// Uses a range of bytes; the first byte that races, and with whom.
+impl OfLaunch {
+    /// The cells that an address has, the tag of its buffer's, and whether they are those of one thread alone; none in
+    /// private memory, where no two items meet.
     #[inline(always)]
-    fn range(&self, from: u64, size: u64) -> Option<(u64, Conflict)> {
-        if size == WORD && from.is_multiple_of(WORD) {
-            return self.word(from / WORD).map(|conflict| (0, conflict));
+    fn cells<'a>(
+        &'a self,
+        space: AddressSpace,
+        local: Option<&'a Cells>,
+        root: Address,
+    ) -> Option<(&'a Cells, u64, bool)> {
+        match (space, local) {
+            (AddressSpace::Private, _) => None,
+            // In local memory a buffer of the next group has the cells of the last one's: they are told apart by the group.
+            (AddressSpace::Local, Some(local)) => Some((local, u64::MAX, true)),
+            _ => Some((&self.global, self.global.layout.base_of(root.raw()), false)),
         }
-        self.long_range(from, size)
     }
 
+    /// Whether a use of whole words can be seen at a glance to be no race, and is then noted. (Otherwise some of the words
+    /// may be noted, which does not matter: they are the item's own.)
     #[inline(never)]
-    fn long_range(&self, from: u64, size: u64) -> Option<(u64, Conflict)> {
+    fn passes(
+        &self,
+        space: AddressSpace,
+        local: Option<&Cells>,
+        root: Address,
+        size: u64,
+        item: WorkItem<'_>,
+        kind: Use,
+    ) -> bool {
+        let Some((cells, tag, alone)) = self.cells(space, local, root) else { return true };
+        let offset = cells.layout.offset_of(root);
+        let user = User::new(item, kind, alone);
+        let Some(words) = cells.words.buffer(cells.layout.index_of(root)) else { return false };
+        if !(offset | size).is_multiple_of(WORD) || size == 0 || !words.is_of(tag) || user.epoch >= MOST_EPOCHS || !self.checked {
+            return false;
+        }
+        let (mut word, end) = (offset / WORD, offset.saturating_add(size) / WORD);
+        while word < end {
+            let Some(page) = words.page(word as usize / WORDS) else { return false };
+            let at = &page[word as usize % WORDS];
+            let before = Cell(at.load(Acquire));
+            match before.after_own(&user) {
+                Some(after) if replace(at, alone || self.single, before, after).is_ok() => {}
+                _ => return false,
+            }
+            word += 1;
+        }
+        true
+    }
+}
+
+impl Check<'_> {
+    /// Uses a range of bytes; the first byte that races, and with whom.
+    fn range(&self, from: u64, size: u64) -> Option<(u64, Conflict)> {
         let end = from.saturating_add(size);
         let mut at = from;
         let mut found = None;
@@ -165,36 +208,12 @@ impl Check<'_> {
         found
     }
 
-    #[inline(always)]
     fn word(&self, word: u64) -> Option<Conflict> {
-        let page = self.cells.words.touch(self.words, word as usize / WORDS)?;
-        let at = &page[word as usize % WORDS];
-        let before = Cell(at.load(Acquire));
-        match before.after_own(&self.user) {
-            Some(after) if self.replace(at, before, after).is_ok() => None,
-            _ => self.word_of_others(at, word),
-        }
-    }
-
-    #[inline(never)]
-    fn word_of_others(&self, at: &AtomicU64, word: u64) -> Option<Conflict> {
+        let at = &self.cells.words.touch(self.words, word as usize / WORDS)?[word as usize % WORDS];
         match self.use_cell(at, false) {
             Ok(conflict) => conflict,
             Err(Split) => self.part(word, 0, WORD),
         }
-    }
-
-    /// Changes a cell; `Err` with what it is now, if another thread was faster.
-    #[inline(always)]
-    fn replace(&self, at: &AtomicU64, before: Cell, after: Cell) -> Result<(), Cell> {
-        if after == before {
-            return Ok(());
-        }
-        if self.single {
-            at.store(after.0, Relaxed);
-            return Ok(());
-        }
-        at.compare_exchange(before.0, after.0, AcqRel, Acquire).map(drop).map_err(Cell)
     }
 
     /// Uses some bytes of a word, each by itself.
@@ -237,12 +256,25 @@ impl Check<'_> {
             if self.same_value && conflict.is_some_and(|conflict| conflict.uses & !(Use::Write as u64) == 0) {
                 return Ok(None);
             }
-            match self.replace(at, before, after) {
+            match replace(at, self.single, before, after) {
                 Ok(()) => return Ok(conflict),
                 Err(found) => before = found,
             }
         }
     }
+}
+
+/// Changes a cell, which a `single` thread alone does or several; `Err` with what it is now, if another was faster.
+#[inline(always)]
+fn replace(at: &AtomicU64, single: bool, before: Cell, after: Cell) -> Result<(), Cell> {
+    if after == before {
+        return Ok(());
+    }
+    if single {
+        at.store(after.0, Relaxed);
+        return Ok(());
+    }
+    at.compare_exchange(before.0, after.0, AcqRel, Acquire).map(drop).map_err(Cell)
 }
 
 /// The bytes of a word have cells of their own.
@@ -264,37 +296,34 @@ impl Races {
         self.most_bytes.load(Relaxed)
     }
 
-    // Too long to be copied to every place where a kernel uses memory.
-    #[inline(never)]
+    #[inline(always)]
     fn check(&self, at: At<'_, Self>, event: &Event<'_>, kind: Use, same_value: bool) {
+        let (Ok(root), Who::Item(item), Some(launch)) = (event.outcome, event.who, at.launch) else { return };
+        let (space, local) = (event.memory.space(), at.memory.as_ref());
+        if !launch.passes(space, local, root, event.size, item, kind) {
+            self.check_slowly(at, *event, kind, same_value);
+        }
+    }
+
+    #[inline(never)]
+    fn check_slowly(&self, at: At<'_, Self>, event: Event<'_>, kind: Use, same_value: bool) {
         let (Ok(root), Who::Item(item), Some(launch)) = (event.outcome, event.who, at.launch) else { return };
         if event.size == 0 || !launch.checked || item.group().epoch() >= MOST_EPOCHS {
             return;
         }
-        let (cells, alone, single) = match (event.memory.space(), at.memory) {
-            (AddressSpace::Private, _) => return,
-            (AddressSpace::Local, Some(local)) => (local, true, true),
-            _ => (&launch.global, false, launch.single),
-        };
-        let parts = cells.layout.decode(root);
-        // In local memory a buffer of the next group has the cells of the last one's: they are told apart by the group.
-        let tag = if alone { u64::MAX } else { cells.layout.base_of(root.raw()) };
-        let end = parts.offset.saturating_add(event.size);
-        let buffer = cells.of(parts.index, tag, end).or_else(|| {
-            cells.begin(event.memory, parts.index, tag, root);
-            cells.of(parts.index, tag, end)
-        });
+        let Some((cells, tag, alone)) = launch.cells(event.memory.space(), at.memory.as_ref(), root) else { return };
+        let (index, offset) = (cells.layout.index_of(root), cells.layout.offset_of(root));
+        let end = offset.saturating_add(event.size);
+        if cells.of(index, tag, end).is_none() {
+            cells.begin(event.memory, index, tag, root);
+        }
         // Freed in between.
-        let Some(words) = buffer else { return };
-        let group = item.group();
-        let group_items = u64::from(group.kernel().range().group_items());
-        let first = group.number() * group_items;
-        let number = first + u64::from(item.local_number());
-        let user = User { item: number, group: first, group_items, epoch: group.epoch(), kind, alone };
-        let same_value = same_value && self.ignore_same_value;
-        let check = Check { cells, words, index: parts.index, single, user, same_value };
-        if let Some((first, conflict)) = check.range(parts.offset, event.size) {
-            self.tell(event, item, kind, first, conflict);
+        let Some(words) = cells.of(index, tag, end) else { return };
+        let user = User::new(item, kind, alone);
+        let (single, same_value) = (alone || launch.single, same_value && self.ignore_same_value);
+        let check = Check { cells, words, index, single, user, same_value };
+        if let Some((first, conflict)) = check.range(offset, event.size) {
+            self.tell(&event, item, kind, first, conflict);
         }
     }
 
@@ -354,17 +383,17 @@ impl Observer for Races {
         self.most_bytes.fetch_max(launch.global.bytes(), Relaxed);
     }
 
-    #[inline]
+    #[inline(always)]
     fn load(&self, at: At<'_, Self>, event: &Event<'_>) {
         self.check(at, event, Use::Read, false);
     }
 
-    #[inline]
+    #[inline(always)]
     fn store(&self, at: At<'_, Self>, event: &Event<'_>, stored: Stored<'_>) {
         self.check(at, event, Use::Write, !stored.changes);
     }
 
-    #[inline]
+    #[inline(always)]
     fn atomic(&self, at: At<'_, Self>, event: &Event<'_>, _: Atomic) {
         self.check(at, event, if event.size == 8 { Use::Atomic64 } else { Use::Atomic32 }, false);
     }
