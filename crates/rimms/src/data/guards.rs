@@ -341,6 +341,34 @@ impl<T: Pod> Overwrite<'_, T> {
         self.written()
     }
 
+    /// The view is written by other means than this guard: by code that has its [address](View::address_on), in another
+    /// language, say. Such code may go on writing until the view is next used.
+    ///
+    /// ```
+    /// # use rimms::{ResourceId, Runtime};
+    /// # let rt = Runtime::builder().cpus(1).build()?;
+    /// let mut x = rt.alloc::<u32>(4)?;
+    /// let at = x.address_on(ResourceId::HOST).unwrap();
+    /// let guard = x.overwrite()?;
+    /// // SAFETY: the guard is all there is of x now, and each element is written.
+    /// unsafe {
+    ///     std::ptr::with_exposed_provenance_mut::<[u32; 4]>(at as usize).write([1, 2, 3, 4]);
+    ///     guard.assume_written()?;
+    /// }
+    /// assert_eq!(x.read()?[..], [1, 2, 3, 4]);
+    /// # Ok::<(), rimms::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// None today.
+    ///
+    /// # Safety
+    /// Who writes does so only while nobody else reads or writes the view: no guard of it, no call that is not done. What
+    /// was not written is shown as what it happens to be, which may be what the memory was used for before.
+    pub unsafe fn assume_written(self) -> Result<()> {
+        self.written()
+    }
+
     #[allow(clippy::mut_from_ref)] // one row at a time, inside this module only
     fn row(&self, i: usize) -> Result<&mut [T]> {
         // SAFETY: inside the view, which is borrowed mutably; the storage was frozen at birth, so its

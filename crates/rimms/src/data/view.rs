@@ -10,6 +10,7 @@
 use crate::coherence::{ResourceId, ResourceSet};
 use crate::error::{Error, Result};
 use crate::memory::Node;
+use crate::op::Element;
 use bytemuck::Pod;
 use std::cell::UnsafeCell;
 use std::fmt;
@@ -71,6 +72,54 @@ impl<T: Pod> View<T> {
     pub(crate) fn node(&self) -> &Node {
         // SAFETY: `of` and `of_mut` are the only makers; they store a node's address and borrow it for as long.
         unsafe { &*std::ptr::from_ref(self).cast::<Node>() }
+    }
+
+    /// The same bytes as elements of another type: for callers that know only at run time what data is made of, such as
+    /// those in other languages. Its fragments and its state are those of this view.
+    ///
+    /// ```
+    /// # use rimms::{Complex32, Runtime};
+    /// # let rt = Runtime::builder().cpus(1).build()?;
+    /// let mut bytes = rt.alloc::<u8>(64)?;
+    /// bytes.cast_mut::<Complex32>()?.overwrite()?.fill(Complex32::ONE)?;
+    /// rt.fft_in_place(bytes.cast_mut()?)?;
+    /// assert_eq!(bytes.cast::<f32>()?.read()?[..3], [8.0, 0.0, 0.0]);
+    /// assert!(bytes.cast::<[u8; 7]>().is_err());
+    /// # Ok::<(), rimms::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Shape`] where the bytes, or those of a tile's row, do not divide into elements of that type, or do not begin
+    /// where such an element may.
+    pub fn cast<U: Pod>(&self) -> Result<&View<U>> {
+        self.check_cast::<U>()?;
+        Ok(View::of(self.node()))
+    }
+
+    /// The same, for writing.
+    ///
+    /// # Errors
+    /// As [`cast`](Self::cast).
+    pub fn cast_mut<U: Pod>(&mut self) -> Result<&mut View<U>> {
+        self.check_cast::<U>()?;
+        // SAFETY: `&mut self` is exclusive over the node and what is below it, and is borrowed for as long as the result.
+        Ok(unsafe { View::of_mut(self.node()) })
+    }
+
+    fn check_cast<U: Pod>(&self) -> Result<()> {
+        let (size, align) = (size_of::<U>(), align_of::<U>());
+        let node = self.node();
+        let rows = node.region().rows;
+        let start = node.datum().host_span(node.region()).address;
+        let begins = start.is_multiple_of(align as u64) && (rows.is_run() || rows.pitch.is_multiple_of(align));
+        if size != 0 && rows.row_bytes.is_multiple_of(size) && begins {
+            return Ok(());
+        }
+        let name = Element::of::<U>().name();
+        let what = node.datum().describe(node);
+        let why =
+            format!("{what}: its rows of {} bytes are no elements of {name}, of {size} bytes each", rows.row_bytes);
+        Err(Error::shape("cast", if begins { why } else { format!("{what} does not begin where a {name} may") }))
     }
 
     /// Number of elements.

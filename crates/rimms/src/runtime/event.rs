@@ -31,6 +31,20 @@ impl Event {
     pub(super) const fn new(ticket: Ticket, runtime: u64) -> Self {
         Self { ticket, runtime }
     }
+
+    /// As two numbers, for those who keep it where a Rust value cannot be kept: [`Runtime::event`] is the way back.
+    ///
+    /// ```
+    /// # use rimms::Runtime;
+    /// # let rt = Runtime::builder().cpus(1).build()?;
+    /// let done = rt.fill(1.0_f32, &mut rt.alloc(64)?)?;
+    /// assert_eq!(rt.event(done.to_bits()), Some(done));
+    /// assert_eq!(rt.event([1, 2]), None); // no event
+    /// # Ok::<(), rimms::Error>(())
+    /// ```
+    pub fn to_bits(self) -> [u64; 2] {
+        [self.runtime, self.ticket.to_bits()]
+    }
 }
 
 impl Runtime {
@@ -40,6 +54,16 @@ impl Runtime {
             return Ok(event.ticket);
         }
         Err(Error::OtherRuntime { call: "wait".into(), operand })
+    }
+
+    /// The event with these [bits](Event::to_bits), if this runtime has accepted such a call.
+    #[must_use]
+    pub fn event(&self, bits: [u64; 2]) -> Option<Event> {
+        let [runtime, ticket] = bits;
+        let event = Event::new(Ticket::from_bits(ticket)?, runtime);
+        let (queue, place) = (event.ticket.queue(), event.ticket.place());
+        let was_issued = || place > 0 && self.core.pes.get(queue).is_some_and(|pe| place <= pe.queue.issued());
+        (event == Event::DONE || runtime == self.core.id && was_issued()).then_some(event)
     }
 
     /// Returns when the call is done, and says what became of it. May be asked again.
