@@ -170,7 +170,12 @@ impl OfLaunch {
         let offset = cells.layout.offset_of(root);
         let user = User::new(item, kind, alone);
         let Some(words) = cells.words.buffer(cells.layout.index_of(root)) else { return false };
-        if !(offset | size).is_multiple_of(WORD) || size == 0 || !words.is_of(tag) || user.epoch >= MOST_EPOCHS || !self.checked {
+        if !(offset | size).is_multiple_of(WORD)
+            || size == 0
+            || !words.is_of(tag)
+            || user.epoch >= MOST_EPOCHS
+            || !self.checked
+        {
             return false;
         }
         let (mut word, end) = (offset / WORD, offset.saturating_add(size) / WORD);
