@@ -391,10 +391,33 @@ impl<'a, O: Observer> View<'a, O> {
     /// # Errors
     /// The [`Fault`] of a store.
     pub fn undefine(&self, address: Address, size: u64) -> Result<(), Fault> {
+        self.undefine_as(address, size, None)
+    }
+
+    /// As [`undefine`](Self::undefine). With a name, such as that of the output that a kernel is to store there, findings
+    /// that have no name of a buffer will give this one.
+    ///
+    /// ```
+    /// use rimms_devmem::check::{Findings, Uninitialised};
+    /// use rimms_devmem::{Device, Fault, Flags, Init};
+    ///
+    /// let findings = Findings::default();
+    /// let device = Device::with_observer(Uninitialised::with_host_reads(&findings));
+    /// let host = device.host();
+    /// let buffer = host.allocate(64, Flags::READ_WRITE, Init::Zeroed)?;
+    /// host.undefine_as(buffer, 8, Some("the sums"))?;
+    /// host.load_value::<u64>(buffer)?;
+    /// assert!(findings.take()[0].to_string().contains("\"the sums\""));
+    /// # Ok::<(), Fault>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The [`Fault`] of a store.
+    pub fn undefine_as(&self, address: Address, size: u64, name: Option<&str>) -> Result<(), Fault> {
         let length = usize::try_from(size).unwrap_or(usize::MAX);
         let result = self.refuse_change(address, length);
         let result = result.and_then(|()| self.memory.locate(address, size, Access::Write));
-        self.observer.undefined(self.at(), &self.event(address, length, result.as_ref().copied()));
+        self.observer.undefined(self.at(), &self.event(address, length, result.as_ref().copied()), name);
         result.map(drop)
     }
 }

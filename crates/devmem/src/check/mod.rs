@@ -7,6 +7,7 @@ mod counters;
 mod finding;
 mod memcheck;
 mod races;
+mod ranges;
 mod uninitialised;
 
 pub use counters::{Counters, Counts, KernelCounts, Tally};

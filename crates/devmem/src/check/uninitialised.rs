@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 
 use super::finding::{Finding, Findings, Problem};
 use super::memcheck::event_place;
+use super::ranges::Ranges;
 use crate::kernel::{Kernel, Who};
 use crate::observe::{Allocated, At, Atomic, Contents, Data, Event, Observer, Stored};
 use crate::raw::shadow::{Buffer, Shadow};
@@ -52,6 +53,8 @@ pub struct Uninitialised {
 /// Which bytes of a memory are defined.
 pub struct Defined {
     shadow: Shadow<WORDS>,
+    /// What bytes that were made undefined were said to be.
+    names: Ranges,
     /// Held by who gives bits to a buffer that had none.
     beginning: Mutex<()>,
     layout: AddressLayout,
@@ -255,7 +258,9 @@ impl Uninitialised {
         let Some(buffer) = defined.bits_of(root) else { return };
         if let Some((first, bytes)) = defined.undefined(buffer, root, event.size) {
             let (problem, place) = (Problem::Uninitialised { first, bytes }, event_place(&event, access));
-            self.findings.add(Finding::of_use(problem, event.who, event.memory, Some(place)));
+            let finding = Finding::of_use(problem, event.who, event.memory, Some(place));
+            let said = || defined.names.name_of(Address::from_raw(root.raw().saturating_add(first)));
+            self.findings.add(Finding { name: finding.name.clone().or_else(said), ..finding });
             defined.set(buffer, root, event.size, true);
         }
     }
@@ -277,7 +282,8 @@ impl Observer for Uninitialised {
     fn attach(&self, memory: &Memory) -> Defined {
         let layout = memory.layout();
         let shared = matches!(memory.space(), AddressSpace::Global | AddressSpace::Constant);
-        Defined { shadow: Shadow::new(layout.greatest_index()), beginning: Mutex::default(), layout, shared }
+        let shadow = Shadow::new(layout.greatest_index());
+        Defined { shadow, names: Ranges::default(), beginning: Mutex::default(), layout, shared }
     }
 
     fn kernel_begin(&self, _: &Kernel) {}
@@ -290,11 +296,16 @@ impl Observer for Uninitialised {
         }
     }
 
-    fn undefined(&self, at: At<'_, Self>, event: &Event<'_>) {
+    fn deallocated(&self, at: At<'_, Self>, _: Who<'_>, memory: &Memory, address: Address) {
+        at.memory.names.set(address, memory.layout().greatest_buffer(), None);
+    }
+
+    fn undefined(&self, at: At<'_, Self>, event: &Event<'_>, name: Option<&str>) {
         let Ok(root) = event.outcome else { return };
         if event.size == 0 {
             return;
         }
+        at.memory.names.set(root, event.size, name);
         if !at.memory.has_bits(root) {
             let _one_at_a_time = at.memory.beginning.lock();
             if !at.memory.has_bits(root) {
@@ -332,7 +343,7 @@ impl Observer for Uninitialised {
             (true, _) => Self::define(to, store),
             (false, true) => to.memory.write(target, store.size, &bits),
             (false, false) => {
-                self.undefined(to, store);
+                self.undefined(to, store, None);
                 to.memory.write(target, store.size, &bits);
             }
         }

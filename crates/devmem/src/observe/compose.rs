@@ -23,7 +23,7 @@ macro_rules! each_hook {
         $with_at!(allocated(buffer: &Allocated<'_>));
         $with_at!(deallocated(who: Who<'_>, memory: &Memory, address: Address));
         $with_at!(refused(who: Who<'_>, memory: &Memory, fault: &Fault));
-        $with_at!(undefined(event: &Event<'_>));
+        $with_at!(undefined(event: &Event<'_>, name: Option<&str>));
         $with_at!(load(event: &Event<'_>));
         $with_at!(store(event: &Event<'_>, stored: Stored<'_>));
         $with_at!(load_rows(event: &Event<'_>, rows: Rows));

@@ -78,8 +78,8 @@ pub trait Observer: Sync {
     /// An allocation, a free, or a mapping was refused.
     fn refused(&self, at: At<'_, Self>, who: Who<'_>, memory: &Memory, fault: &Fault) {}
 
-    /// Bytes are to count as never written, or that was refused.
-    fn undefined(&self, at: At<'_, Self>, event: &Event<'_>) {}
+    /// Bytes are to count as never written, or that was refused; the name is what they were said to be.
+    fn undefined(&self, at: At<'_, Self>, event: &Event<'_>, name: Option<&str>) {}
 
     /// Bytes were loaded, or the load was refused.
     fn load(&self, at: At<'_, Self>, event: &Event<'_>) {}
