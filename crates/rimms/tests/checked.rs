@@ -147,6 +147,38 @@ fn an_output_that_is_not_all_written_is_found_by_who_reads_it() {
 }
 
 #[test]
+fn an_output_that_is_not_all_written_is_found_when_the_host_reads_it() {
+    let findings = Findings::default();
+    let rt = runtime([acc("acc0").checked(&findings)]);
+    let half = build(UserOp::builder("half").output::<f32>().output::<f32>().named("tops"), async |item| {
+        item.store(0, item.global_id(0), 1.0_f32)?;
+        match item.global_id(0) {
+            0..4 => item.store(1, item.global_id(0), 1.0_f32),
+            _ => Ok(()),
+        }
+    });
+    let (mut all, mut tops) = (rt.alloc::<f32>(8).unwrap(), rt.alloc::<f32>(8).unwrap());
+    rt.call(&half.call(), &mut [arg_mut(&mut all), arg_mut(&mut tops)]).unwrap();
+    assert_eq!(all.read().unwrap()[..], [1.0; 8]);
+    assert_eq!(findings.count(), 0);
+    assert_eq!(tops.read().unwrap()[..4], [1.0; 4]);
+    let found = findings.take();
+    let [Finding { problem, name, who, .. }] = &found[..] else { panic!("{found:?}") };
+    assert_eq!(*problem, Problem::Uninitialised { first: 16, bytes: 16 });
+    assert_eq!((name.as_deref(), who.kernel()), (Some("tops of half"), None));
+
+    // What is written after all is nobody's fault, on the device or by the host.
+    rt.call(&half.call(), &mut [arg_mut(&mut all), arg_mut(&mut tops)]).unwrap();
+    rt.fill(2.0, &mut tops).unwrap();
+    assert_eq!(tops.read().unwrap()[..], [2.0; 8]);
+    rt.call(&half.call(), &mut [arg_mut(&mut all), arg_mut(&mut tops)]).unwrap();
+    tops.overwrite().unwrap().fill(3.0).unwrap();
+    rt.scale(2.0, &tops, &mut all).unwrap();
+    assert_eq!(all.read().unwrap()[..], [6.0; 8]);
+    assert_eq!(findings.take(), []);
+}
+
+#[test]
 fn races_divergence_and_panics() {
     let findings = Findings::default();
     let rt = runtime([acc("acc0").checked(&findings)]);

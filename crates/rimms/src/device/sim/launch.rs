@@ -20,7 +20,7 @@ pub(super) fn run(
         Some((user, kernel)) => run_items(info, memory, call, user, kernel, operands),
         None if memory.is_watched() => {
             let parts = Parts::new(info, memory, call, operands)?;
-            parts.forget_outputs(operands).map_err(|e| fault(info, Operation::Launch, &e))?;
+            parts.forget_outputs(call, operands).map_err(|e| fault(info, Operation::Launch, &e))?;
             memory.device().task(call.name(), |item| {
                 run_slices(info, call, operands, &Port::seen(item.global()), |i, _| parts[i].address)
             })
@@ -62,7 +62,7 @@ fn run_items(
     operands: &[Operand<'_>],
 ) -> Result<(), DeviceError> {
     let parts = Parts::new(info, memory, call, operands)?;
-    parts.forget_outputs(operands).map_err(|e| fault(info, Operation::Launch, &e))?;
+    parts.forget_outputs(call, operands).map_err(|e| fault(info, Operation::Launch, &e))?;
     let sizes = user.op().element_sizes();
     let lens: Vec<usize> = operands.iter().zip(sizes).map(|(o, size)| o.span().rows.bytes() / size.max(1)).collect();
     let given = ItemCall { parts: &parts, lens: &lens, params: user.params() };

@@ -36,7 +36,7 @@ impl SimMemory {
 
     /// The same memory, watched by checkers with this list, by these counters, or by nobody.
     pub(super) fn watched(self, findings: Option<&Findings>, counters: Option<&Counters>) -> Self {
-        let checks = |list: &Findings| ((Memcheck::new(list), Uninitialised::new(list)), Races::new(list));
+        let checks = |list: &Findings| ((Memcheck::new(list), Uninitialised::with_host_reads(list)), Races::new(list));
         let watch = (findings.map(checks), counters.cloned());
         Self { device: self.device.observed_by(watch), ..self }
     }
@@ -78,14 +78,14 @@ impl SimMemory {
 
     pub(super) fn allocate(&self, info: &DeviceInfo, bytes: u64) -> Result<u64, DeviceError> {
         let address = self.heap.lock().allocate(bytes, ALIGN).map_err(|e| refused(info, Operation::Allocate, &e))?;
-        self.forget(Address::from_raw(address), bytes).map_err(|e| fault(info, Operation::Allocate, &e))?;
+        self.forget(Address::from_raw(address), bytes, None).map_err(|e| fault(info, Operation::Allocate, &e))?;
         Ok(address)
     }
 
-    /// Poisons bytes: nothing that was written before can be read any more.
-    pub(super) fn forget(&self, address: Address, bytes: u64) -> Result<(), Fault> {
+    /// Poisons bytes: nothing that was written before can be read any more. The name is what they are to become.
+    pub(super) fn forget(&self, address: Address, bytes: u64, name: Option<&str>) -> Result<(), Fault> {
         self.device.memory().fill(address, &POISON, bytes)?;
-        if self.is_checked() { self.device.host().undefine(address, bytes) } else { Ok(()) }
+        if self.is_checked() { self.device.host().undefine_as(address, bytes, name) } else { Ok(()) }
     }
 
     pub(super) fn free(&self, info: &DeviceInfo, address: u64) -> Result<(), DeviceError> {

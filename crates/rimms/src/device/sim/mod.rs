@@ -108,7 +108,9 @@ impl Sim {
 
     /// The same accelerator, whose memory is checked from now on, before anything is allocated on it: what is wrong with
     /// how kernels use it goes into this list. Found are accesses that the memory refuses (beyond an operand, to a freed one,
-    /// to one of role In), reads of bytes that nobody has written, and data races between work-items.
+    /// to one of role In), reads of bytes that nobody has written, and data races between work-items. What a kernel leaves
+    /// unwritten of an output is found when another kernel reads it, or when it is copied to the host: the finding then names
+    /// operand and call that it is of.
     ///
     /// A kernel on slices is seen as one work-item that reads each operand at once, and then writes each at once; what
     /// it does with its slices is Rust's to check. One for work-items

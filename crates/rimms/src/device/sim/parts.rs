@@ -27,8 +27,7 @@ impl<'a> Parts<'a> {
         for (i, operand) in operands.iter().enumerate() {
             let part = made.part(operand).map_err(|e| fault(info, Operation::Launch, &e))?;
             made.parts.push(part);
-            let own = if let Call::User(user) = call { user.op().operand_name(i) } else { None };
-            let mut name = own.map_or_else(|| format!("operand {i} of {}", call.name()), str::to_owned);
+            let mut name = own_name(call, i).map_or_else(|| format!("operand {i} of {}", call.name()), str::to_owned);
             // Offsets count from where the buffer begins.
             match part.address.raw() - part.buffer.raw() {
                 0 => {}
@@ -51,19 +50,29 @@ impl<'a> Parts<'a> {
         Ok(Part { buffer, address: Address::from_raw(buffer.raw() + before), rows: of_memory(&span.rows) })
     }
 
-    /// Poisons what is only written: nothing that was there before is read.
-    pub(super) fn forget_outputs(&self, operands: &[Operand<'_>]) -> Result<(), Fault> {
-        let outputs = self.parts.iter().zip(operands).filter(|(_, operand)| operand.role() == Role::Out);
-        for (part, operand) in outputs {
+    /// Poisons what is only written: nothing that was there before is read. Who reads what the call has not written, later,
+    /// is told whose output it was.
+    pub(super) fn forget_outputs(&self, call: &Call, operands: &[Operand<'_>]) -> Result<(), Fault> {
+        let outputs = self.parts.iter().zip(operands).enumerate().filter(|(_, (_, o))| o.role() == Role::Out);
+        for (i, (part, operand)) in outputs {
+            let name = match own_name(call, i) {
+                Some(own) => format!("{own} of {}", call.name()),
+                None => format!("operand {i} of {}", call.name()),
+            };
             let rows = &operand.span().rows;
             let (count, bytes) = if rows.is_run() { (1, rows.bytes()) } else { (rows.rows, rows.row_bytes) };
             for row in 0..count {
                 let at = part.address.raw() + (row * rows.pitch) as u64;
-                self.memory.forget(Address::from_raw(at), bytes as u64)?;
+                self.memory.forget(Address::from_raw(at), bytes as u64, Some(&name))?;
             }
         }
         Ok(())
     }
+}
+
+/// The name that the operand was given where the op was made.
+fn own_name(call: &Call, operand: usize) -> Option<&str> {
+    if let Call::User(user) = call { user.op().operand_name(operand) } else { None }
 }
 
 impl Deref for Parts<'_> {
