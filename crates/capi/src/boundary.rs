@@ -53,15 +53,15 @@ pub(crate) fn value<T>(otherwise: T, f: impl FnOnce() -> Result<T>) -> T {
 }
 
 #[cold]
-fn defect(panic: &(dyn std::any::Any + Send)) -> Fault {
+fn defect(panic: &(dyn std::any::Any + Send)) -> Box<Fault> {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
     Fault::new(hete_Error::HETE_ERROR_INTERNAL, format!("a defect of the library, please report it: {text}"))
 }
 
 #[cold]
-fn failed(fault: Fault) -> hete_Error {
-    let Fault { code, message } = fault;
+fn failed(fault: Box<Fault>) -> hete_Error {
+    let Fault { code, message } = *fault;
     let message = c_text(&message);
     remember(code, &message);
     let (function, user) = {

@@ -4,7 +4,7 @@
 use crate::boundary::{array, call, value};
 use crate::error::{Fault, Result, hete_Error};
 use crate::handles::hete_Data;
-use crate::session::{Admitted, Closes, admit, free, lock, look};
+use crate::session::{Admitted, Closes, Operand, admit, free, lock, look};
 use rimms::op::Role;
 use rimms::{HeteData, ResourceId, View};
 
@@ -31,7 +31,7 @@ pub extern "C" fn hete_Calloc(count: usize, size: usize) -> *mut hete_Data {
 }
 
 fn allocate(size: usize, prepare: impl FnOnce(&mut HeteData<u8>) -> Result<()>) -> Result<*mut hete_Data> {
-    let admitted = admit(&[])?;
+    let admitted = admit(&mut [])?;
     let mut data = admitted.runtime().alloc::<u8>(size)?;
     prepare(&mut data)?;
     // SAFETY: nobody else has it yet. The program gets it in the state of memory from `malloc`, and knows (`hete_Malloc`).
@@ -59,11 +59,7 @@ pub extern "C" fn hete_Free(data: *mut hete_Data) -> hete_Error {
 /// them the program's again.
 #[unsafe(no_mangle)]
 pub extern "C" fn hete_Sync(data: *mut hete_Data) -> hete_Error {
-    call(|| {
-        let admitted = own(data)?;
-        admitted.done_with(|state| state.handles.set_open(data.addr(), true));
-        Ok(())
-    })
+    call(|| own(data, |admitted| admitted.done_with(|state| state.handles.set_open(data.addr(), true))))
 }
 
 /// Brings the newest bytes to `data->data` for reading. Copies elsewhere stay valid. Waits for the calls that write it.
@@ -72,7 +68,8 @@ pub extern "C" fn hete_Sync(data: *mut hete_Data) -> hete_Error {
 #[unsafe(no_mangle)]
 pub extern "C" fn hete_Read(data: *mut hete_Data) -> hete_Error {
     call(|| {
-        let mut admitted = admit(&[(data, Role::In)])?;
+        let mut operand = [Operand::new(data, Role::In)];
+        let mut admitted = admit(&mut operand)?;
         admitted.prepare()?;
         admitted.view(0)?.read()?;
         admitted.done(Closes::All);
@@ -87,7 +84,8 @@ pub extern "C" fn hete_Read(data: *mut hete_Data) -> hete_Error {
 #[unsafe(no_mangle)]
 pub extern "C" fn hete_Write(data: *mut hete_Data) -> hete_Error {
     call(|| {
-        let mut admitted = admit(&[(data, Role::Out)])?;
+        let mut operand = [Operand::new(data, Role::Out)];
+        let mut admitted = admit(&mut operand)?;
         // SAFETY: the program writes, only while no call uses the data, as it is told above. Bytes that it does not write
         // are its own former ones.
         unsafe { admitted.view_mut(0)?.overwrite()?.assume_written()? };
@@ -102,18 +100,17 @@ pub extern "C" fn hete_Write(data: *mut hete_Data) -> hete_Error {
 /// any other data: a call that reads it on a device copies it there once.
 #[unsafe(no_mangle)]
 pub extern "C" fn hete_Update(data: *mut hete_Data) -> hete_Error {
-    call(|| {
-        own(data)?.done(Closes::All);
-        Ok(())
-    })
+    call(|| own(data, |admitted| admitted.done(Closes::All)))
 }
 
-/// The host has the newest bytes, alone.
-fn own(data: *const hete_Data) -> Result<Admitted> {
-    let mut admitted = admit(&[(data, Role::InOut)])?;
+/// The host has the newest bytes, alone; then `end`.
+fn own(data: *const hete_Data, end: impl FnOnce(Admitted<'_>)) -> Result<()> {
+    let mut operand = [Operand::new(data, Role::InOut)];
+    let mut admitted = admit(&mut operand)?;
     admitted.prepare()?;
     admitted.view_mut(0)?.update()?;
-    Ok(admitted)
+    end(admitted);
+    Ok(())
 }
 
 /// Divides data into `n` fragments of equal size, each with newest bytes of its own: O(n), no device is asked. They are
@@ -147,7 +144,8 @@ pub extern "C" fn hete_Join(data: *mut hete_Data) -> hete_Error {
 }
 
 fn divide(data: *const hete_Data, n: usize, f: impl FnOnce(&mut View<u8>) -> rimms::Result<()>) -> Result<()> {
-    let mut admitted = admit(&[(data, Role::InOut)])?;
+    let mut operand = [Operand::new(data, Role::InOut)];
+    let mut admitted = admit(&mut operand)?;
     let size = admitted.size(0);
     if n > size {
         let why = format!("fragment: {size} bytes do not divide into {n} fragments");

@@ -84,34 +84,35 @@ impl hete_Error {
     ];
 }
 
-/// Why a call of the interface failed.
+/// Why a call of the interface failed. Boxed, so that success costs little.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     pub(crate) code: hete_Error,
     pub(crate) message: String,
 }
 
-pub(crate) type Result<T, E = Fault> = std::result::Result<T, E>;
+pub(crate) type Result<T, E = Box<Fault>> = std::result::Result<T, E>;
 
 impl Fault {
     #[cold]
-    pub(crate) fn new(code: hete_Error, message: impl Into<String>) -> Self {
-        Self { code, message: message.into() }
+    pub(crate) fn new(code: hete_Error, message: impl Into<String>) -> Box<Self> {
+        Box::new(Self { code, message: message.into() })
     }
 
     #[cold]
-    pub(crate) fn null(what: &str) -> Self {
+    pub(crate) fn null(what: &str) -> Box<Self> {
         Self::new(HETE_ERROR_NULL, format!("{what} is NULL"))
     }
 
     /// The same, said of an operand of a call.
     #[cold]
-    pub(crate) fn of_operand(self, i: usize) -> Self {
-        Self { message: format!("operand {i}: {}", self.message), ..self }
+    pub(crate) fn of_operand(mut self: Box<Self>, i: usize) -> Box<Self> {
+        self.message.insert_str(0, &format!("operand {i}: "));
+        self
     }
 }
 
-impl From<Error> for Fault {
+impl From<Error> for Box<Fault> {
     #[cold]
     fn from(error: Error) -> Self {
         let code = match &error {
@@ -131,7 +132,7 @@ impl From<Error> for Fault {
             Error::Kernel { .. } => HETE_ERROR_KERNEL,
             Error::Panicked { .. } => HETE_ERROR_INTERNAL,
         };
-        Self { code, message: error.to_string() }
+        Fault::new(code, error.to_string())
     }
 }
 

@@ -25,7 +25,7 @@ impl From<Event> for hete_Event {
 }
 
 /// The events, if all are such of this runtime.
-fn events(admitted: &Admitted, events: &[hete_Event]) -> Result<Vec<Event>> {
+fn events(admitted: &Admitted<'_>, events: &[hete_Event]) -> Result<Vec<Event>> {
     let known = |(i, event): (usize, &hete_Event)| {
         // The runtime's own number is above 0.
         let known = admitted.runtime().event([event.runtime, event.call]).filter(|_| event.runtime != 0);
@@ -56,7 +56,7 @@ pub unsafe extern "C" fn hete_WaitAll(events: *const hete_Event, n: usize) -> he
 }
 
 fn wait_all(given: &[hete_Event]) -> Result<()> {
-    let admitted = admit(&[])?;
+    let admitted = admit(&mut [])?;
     Ok(admitted.runtime().wait_all(&events(&admitted, given)?)?)
 }
 
@@ -78,7 +78,7 @@ pub unsafe extern "C" fn hete_WaitAny(given: *const hete_Event, n: usize, first:
                 "there are no events, so that none will ever be done",
             ));
         }
-        let admitted = admit(&[])?;
+        let admitted = admit(&mut [])?;
         let which = admitted.runtime().wait_any(&events(&admitted, given)?)?;
         // SAFETY: as the caller vouches.
         unsafe { store("first", first, which) }
@@ -89,7 +89,7 @@ pub unsafe extern "C" fn hete_WaitAny(given: *const hete_Event, n: usize, first:
 #[unsafe(no_mangle)]
 pub extern "C" fn hete_IsDone(event: hete_Event) -> i32 {
     value(-1, || {
-        let admitted = admit(&[])?;
+        let admitted = admit(&mut [])?;
         let known = events(&admitted, &[event])?;
         Ok(i32::from(known.iter().all(|event| admitted.runtime().is_done(*event))))
     })
@@ -98,5 +98,5 @@ pub extern "C" fn hete_IsDone(event: hete_Event) -> i32 {
 /// Returns when every call that was accepted before is done. What became of them is told by their events and data.
 #[unsafe(no_mangle)]
 pub extern "C" fn hete_Finish() -> hete_Error {
-    call(|| Ok(admit(&[])?.runtime().finish()?))
+    call(|| Ok(admit(&mut [])?.runtime().finish()?))
 }

@@ -13,7 +13,6 @@
 
 use crate::error::{Fault, Result, hete_Error::*};
 use rimms::{HeteData, View};
-use slotmap::{SlotMap, new_key_type};
 use smallvec::SmallVec;
 use std::collections::{HashMap, VecDeque};
 use std::ffi::c_void;
@@ -35,11 +34,6 @@ pub struct hete_Data {
     pub size: usize,
 }
 
-new_key_type! {
-    /// A datum's place in [`Handles::trees`].
-    pub(crate) struct TreeKey;
-}
-
 /// A part of a datum that a call is at, and whether it writes it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Use {
@@ -59,17 +53,26 @@ impl Use {
 
 /// A datum, and what calls are at in it.
 #[derive(Debug)]
-pub(crate) struct Tree {
+struct Tree {
     data: HeteData<u8>,
     /// Its handle.
     root: Slab,
-    pub(crate) uses: SmallVec<[Use; 2]>,
+    /// Keeps its room from call to call.
+    uses: Vec<Use>,
 }
+
+/// A datum by the place where it is, so that no further look-up is needed. There as long as it is not removed: that is, under
+/// the lock under which its handle was found, or while a part of it is claimed, since who removes it sees to it that none is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TreeRef(NonNull<Tree>);
+
+// SAFETY: a tree's parts are Send and Sync, and it is reached under the session's lock alone.
+unsafe impl Send for TreeRef {}
 
 /// What a handle stands for.
 #[derive(Debug)]
 pub(crate) struct Place {
-    pub(crate) tree: TreeKey,
+    pub(crate) tree: TreeRef,
     /// A node of the tree's datum: there as long as the handle is live, since both go in one step.
     pub(crate) view: NonNull<View<u8>>,
     pub(crate) from: usize,
@@ -164,7 +167,6 @@ impl Hasher for AddressHasher {
 #[derive(Default)]
 pub(crate) struct Handles {
     entries: HashMap<usize, Entry, BuildHasherDefault<AddressHasher>>,
-    pub(crate) trees: SlotMap<TreeKey, Tree>,
     retired: VecDeque<Slab>,
     retired_handles: usize,
 }
@@ -176,7 +178,8 @@ impl Handles {
         let (view, size) = (NonNull::from(&mut *data), data.len());
         let slab = Slab::new(vec![visible(&data)]);
         let handle = slab.0.cast::<hete_Data>().as_ptr();
-        let tree = self.trees.insert(Tree { data, root: slab, uses: SmallVec::new() });
+        let tree = Box::new(Tree { data, root: slab, uses: Vec::new() });
+        let tree = TreeRef(NonNull::from(Box::leak(tree)));
         let place = Place { tree, view, from: 0, to: size, is_open: true, parent: None, children: None };
         self.entries.insert(handle.addr(), Entry::Live(place));
         Ok(handle)
@@ -201,7 +204,39 @@ impl Handles {
     /// Is nobody at this part of the place's datum, so that it may be used?
     #[inline]
     pub(crate) fn is_free(&self, place: &Place, part: Use) -> bool {
-        self.trees.get(place.tree).is_some_and(|tree| !tree.uses.iter().any(|other| other.conflicts(&part)))
+        self.conflicts(place, part) == 0
+    }
+
+    /// Is nobody at any part of the place's datum?
+    #[inline]
+    pub(crate) fn is_idle(&self, place: &Place) -> bool {
+        // SAFETY: the tree of a live handle.
+        unsafe { place.tree.0.as_ref() }.uses.is_empty()
+    }
+
+    /// How many are at this part, in another way than it could be used at the same time.
+    #[inline]
+    pub(crate) fn conflicts(&self, place: &Place, part: Use) -> usize {
+        // SAFETY: the tree of a live handle.
+        let uses = unsafe { &place.tree.0.as_ref().uses };
+        uses.iter().filter(|other| other.conflicts(&part)).count()
+    }
+
+    /// Somebody is at this part, from now on.
+    #[inline]
+    pub(crate) fn claim(&mut self, mut tree: TreeRef, part: Use) {
+        // SAFETY: the tree of a handle that was found under this lock; `&mut self`.
+        unsafe { tree.0.as_mut() }.uses.push(part);
+    }
+
+    /// And no longer.
+    #[inline]
+    pub(crate) fn release(&mut self, mut tree: TreeRef, part: Use) {
+        // SAFETY: there while this part is claimed; `&mut self`.
+        let uses = unsafe { &mut tree.0.as_mut().uses };
+        if let Some(at) = uses.iter().rposition(|other| *other == part) {
+            uses.swap_remove(at);
+        }
     }
 
     /// The handle of fragment `i`.
@@ -262,21 +297,23 @@ impl Handles {
         }
     }
 
-    /// Takes a datum out, and frees its handles.
-    pub(crate) fn remove(&mut self, tree: TreeKey) -> Option<HeteData<u8>> {
-        let Tree { data, root, .. } = self.trees.remove(tree)?;
-        for address in root.addresses() {
-            self.retire_below(address);
-            self.entries.insert(address, Entry::Freed);
-        }
+    /// Takes out a datum that nobody is at, and frees its handles. `None` where the handle is none of a whole datum.
+    pub(crate) fn remove(&mut self, handle: usize) -> Option<HeteData<u8>> {
+        let tree = self.find(handle).ok().filter(|place| place.parent.is_none())?.tree;
+        self.retire_below(handle);
+        self.entries.insert(handle, Entry::Freed);
+        // SAFETY: leaked in `add`; the last handle that names it is gone, and nobody has claimed a part of it.
+        let Tree { data, root, .. } = *unsafe { Box::from_raw(tree.0.as_ptr()) };
         self.retire(root);
         Some(data)
     }
 
-    /// All data.
+    /// All data, which nobody is at.
     pub(crate) fn clear(&mut self) -> Vec<HeteData<u8>> {
-        let keys: Vec<TreeKey> = self.trees.keys().collect();
-        keys.into_iter().filter_map(|tree| self.remove(tree)).collect()
+        let is_root = |entry: &Entry| matches!(entry, Entry::Live(Place { parent: None, .. }));
+        let roots = self.entries.iter().filter(|(_, entry)| is_root(entry)).map(|(handle, _)| *handle);
+        let roots: Vec<usize> = roots.collect();
+        roots.into_iter().filter_map(|root| self.remove(root)).collect()
     }
 
     fn retire_below(&mut self, handle: usize) {
@@ -338,6 +375,12 @@ impl Handles {
     }
 }
 
+impl Drop for Handles {
+    fn drop(&mut self) {
+        drop(self.clear());
+    }
+}
+
 /// What the program sees of a view.
 fn visible(view: &View<u8>) -> hete_Data {
     let address = view.address_on(rimms::ResourceId::HOST).unwrap_or(0);
@@ -345,7 +388,7 @@ fn visible(view: &View<u8>) -> hete_Data {
 }
 
 #[cold]
-fn unknown(handle: usize, was_freed: bool) -> Fault {
+fn unknown(handle: usize, was_freed: bool) -> Box<Fault> {
     match (handle, was_freed) {
         (0, _) => Fault::null("the data"),
         (_, true) => {
@@ -360,6 +403,9 @@ fn unknown(handle: usize, was_freed: bool) -> Fault {
 }
 
 #[cold]
-fn no_room(handles: usize) -> Fault {
+fn no_room(handles: usize) -> Box<Fault> {
     Fault::new(HETE_ERROR_MEMORY, format!("the host has no room for {handles} handles"))
 }
+
+#[cfg(test)]
+mod tests;

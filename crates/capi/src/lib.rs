@@ -25,6 +25,7 @@
 //! | [`boundary`] | panics and errors end there; texts and places that programs hand in |
 //! | [`handles`] | which addresses are handles, and of what |
 //! | [`devices`], [`settings`] | what the runtime is to be made of |
+//! | [`latch`] | a lock for a few instructions |
 //! | [`session`] | the runtime, and who is at what in its data |
 //! | [`event`] | calls that were accepted |
 //! | [`run`], [`ops`] | a call's way to the runtime; what the calls are |
@@ -51,6 +52,7 @@ mod devices;
 pub mod error;
 pub mod event;
 pub mod handles;
+mod latch;
 mod ops;
 mod run;
 mod session;

@@ -5,7 +5,8 @@ use crate::boundary::{check, store};
 use crate::error::Result;
 use crate::event::hete_Event;
 use crate::handles::hete_Data;
-use crate::session::{Admitted, Cast, Closes, Wanted, admit};
+use crate::session::{Admitted, Cast, Closes, Operand, admit};
+use rimms::Arg;
 use rimms::op::{Call, Role};
 use smallvec::SmallVec;
 
@@ -25,37 +26,45 @@ pub(crate) fn run<const N: usize>(
     how: How,
     make: impl FnOnce(&[usize]) -> Result<Call>,
 ) -> Result<()> {
-    let admitted = admit(&operands.map(|(handle, role, _)| (handle.cast_const(), role)))?;
+    let casts = operands.map(|(_, _, cast)| cast);
+    let mut operands = operands.map(|(handle, role, _)| Operand::new(handle, role));
+    let mut admitted = admit(&mut operands)?;
     let sizes: [usize; N] = std::array::from_fn(|i| admitted.size(i));
     let call = make(&sizes)?;
-    finish(admitted, operands.iter().map(|(_, _, cast)| *cast), &call, how)
+    admitted.prepare()?;
+    let mut args: SmallVec<[Arg<'_>; 3]> = SmallVec::new();
+    for (i, cast) in casts.into_iter().enumerate() {
+        // SAFETY: each once, and for `finish` alone, which ends before the call is no longer admitted.
+        args.push(unsafe { admitted.arg(i, cast) }?);
+    }
+    finish(admitted, &mut args, &call, how)
 }
 
 /// The same for any number of operands, of bytes.
 pub(crate) fn run_on_bytes(operands: &[*mut hete_Data], call: &Call, how: How) -> Result<()> {
-    let wanted: SmallVec<[Wanted; 8]> =
-        operands.iter().zip(call.roles()).map(|(handle, role)| (handle.cast_const(), *role)).collect();
-    finish(admit(&wanted)?, std::iter::repeat(Cast::Bytes), call, how)
+    let wanted = operands.iter().zip(call.roles());
+    let mut operands: SmallVec<[Operand; 8]> = wanted.map(|(handle, role)| Operand::new(*handle, *role)).collect();
+    let n = operands.len();
+    let mut admitted = admit(&mut operands)?;
+    admitted.prepare()?;
+    // SAFETY: as above.
+    let args = (0..n).map(|i| unsafe { admitted.arg(i, Cast::Bytes) });
+    let mut args = args.collect::<Result<SmallVec<[Arg<'_>; 8]>>>()?;
+    finish(admitted, &mut args, call, how)
 }
 
 #[inline]
-fn finish(mut admitted: Admitted, casts: impl Iterator<Item = Cast>, call: &Call, how: How) -> Result<()> {
-    if let How::Queued(event) = how
-        && !event.is_null()
-    {
-        check("event", event)?;
-    }
-    admitted.prepare()?;
-    let (started, mut args) = admitted.split(casts)?;
+fn finish(admitted: Admitted<'_>, args: &mut [Arg<'_>], call: &Call, how: How) -> Result<()> {
     match how {
         How::Blocking => {
-            started.blocking.call(call, &mut args)?;
-            drop(args);
+            admitted.started().blocking.call(call, args)?;
             admitted.done(Closes::Written);
         }
         How::Queued(to) => {
-            let event = started.queued.call(call, &mut args)?;
-            drop(args);
+            if !to.is_null() {
+                check("event", to)?;
+            }
+            let event = admitted.started().queued.call(call, args)?;
             admitted.done(Closes::All);
             if !to.is_null() {
                 // SAFETY: as the caller of the interface's function vouches (`# Safety` there).

@@ -17,12 +17,12 @@
 #![allow(unsafe_code)]
 
 use crate::error::{Fault, Result, hete_Error::*};
-use crate::handles::{Handles, TreeKey, Use, hete_Data};
+use crate::handles::{Handles, TreeRef, Use, hete_Data};
+use crate::latch::{Latch, LatchGuard};
 use crate::settings::{Settings, Started};
-use parking_lot::{Condvar, Mutex, MutexGuard};
+use parking_lot::{Condvar, Mutex};
 use rimms::op::Role;
 use rimms::{Arg, ResourceId, Runtime, View, arg, arg_mut};
-use smallvec::SmallVec;
 use std::cell::Cell;
 use std::ptr::NonNull;
 use std::sync::{Arc, LazyLock};
@@ -30,8 +30,9 @@ use std::sync::{Arc, LazyLock};
 /// What threads share.
 #[derive(Default)]
 pub(crate) struct Session {
-    state: Mutex<State>,
-    /// A call ended while somebody waited for that.
+    state: Latch<State>,
+    /// How often calls have ended that somebody waited for. Changed, and first looked at, under the latch.
+    ends: Mutex<u64>,
     ended: Condvar,
 }
 
@@ -65,8 +66,11 @@ pub(crate) fn in_kernel<T>(f: impl FnOnce() -> T) -> T {
     f()
 }
 
+pub(crate) type Locked = LatchGuard<'static, State>;
+
 /// The state, locked: for what takes no time.
-pub(crate) fn lock() -> MutexGuard<'static, State> {
+#[inline]
+pub(crate) fn lock() -> Locked {
     SESSION.state.lock()
 }
 
@@ -81,7 +85,8 @@ impl State {
 }
 
 /// Waits until another call has ended.
-fn wait(state: &mut MutexGuard<'_, State>, what: &str) -> Result<()> {
+#[cold]
+fn wait(mut state: Locked, what: &str) -> Result<Locked> {
     if IN_KERNEL.try_with(Cell::get).unwrap_or(0) > 0 {
         let why = format!(
             "a kernel would wait until {what}, which may be its own call: do that before the call, or after it"
@@ -89,16 +94,24 @@ fn wait(state: &mut MutexGuard<'_, State>, what: &str) -> Result<()> {
         return Err(Fault::new(HETE_ERROR_DEADLOCK, why));
     }
     state.waiting += 1;
-    SESSION.ended.wait(state);
+    // Whoever ends from here on counts up after this.
+    let before = *SESSION.ends.lock();
+    drop(state);
+    let mut ends = SESSION.ends.lock();
+    while *ends == before {
+        SESSION.ended.wait(&mut ends);
+    }
+    drop(ends);
+    let mut state = lock();
     state.waiting -= 1;
-    Ok(())
+    Ok(state)
 }
 
 /// Ends the runtime: calls that were accepted are done, all data is freed. The next call starts another one.
 pub(crate) fn end() -> Result<()> {
     let mut state = lock();
     while state.active > 0 {
-        wait(&mut state, "no call is under way")?;
+        state = wait(state, "no call is under way")?;
     }
     let (data, started) = (state.handles.clear(), state.started.take());
     state.settings = Settings::default();
@@ -114,11 +127,11 @@ pub(crate) fn free(handle: *const hete_Data) -> Result<()> {
     let mut state = lock();
     let data = loop {
         state.handles.check_whole(handle.addr())?;
-        let tree = state.handles.find(handle.addr())?.tree;
-        if state.handles.trees.get(tree).is_none_or(|tree| tree.uses.is_empty()) {
-            break state.handles.remove(tree);
+        let place = state.handles.find(handle.addr())?;
+        if state.handles.is_free(place, place.part(true)) {
+            break state.handles.remove(handle.addr());
         }
-        wait(&mut state, "the call that uses the data has ended")?;
+        state = wait(state, "the call that uses the data has ended")?;
     };
     drop(state);
     // May give memory back to the system, which takes its time.
@@ -126,81 +139,118 @@ pub(crate) fn free(handle: *const hete_Data) -> Result<()> {
     Ok(())
 }
 
-/// An operand of a call that is admitted.
-struct Granted {
+/// An operand of a call: what is wanted, and, once the call is admitted, what it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Operand {
     handle: usize,
-    tree: TreeKey,
-    part: Use,
-    view: NonNull<View<u8>>,
     role: Role,
+    /// The program could write through the handle.
     was_open: bool,
+    tree: Option<TreeRef>,
+    part: Use,
+    view: Option<NonNull<View<u8>>>,
+}
+
+impl Operand {
+    #[inline]
+    pub(crate) fn new(handle: *const hete_Data, role: Role) -> Self {
+        let part = Use { from: 0, to: 0, writes: false };
+        Self { handle: handle.addr(), role, was_open: false, tree: None, part, view: None }
+    }
+
+    /// Do the two overlap, and does the call itself write one of them?
+    #[inline]
+    fn overlaps(&self, other: &Self) -> bool {
+        let of = |operand: &Self| Use { writes: operand.role.writes(), ..operand.part };
+        self.tree == other.tree && of(self).conflicts(&of(other))
+    }
 }
 
 /// A call that is admitted, until this is dropped.
-pub(crate) struct Admitted {
+pub(crate) struct Admitted<'a> {
     /// There while any call is admitted.
     started: NonNull<Started>,
-    operands: SmallVec<[Granted; 3]>,
+    operands: &'a [Operand],
     /// Leaves that the program may have written: see [`prepare`](Self::prepare).
-    host_written: SmallVec<[NonNull<View<u8>>; 2]>,
+    host_written: Vec<NonNull<View<u8>>>,
     is_released: bool,
 }
 
-/// What a handle is to be used for.
-pub(crate) type Wanted = (*const hete_Data, Role);
-
 /// Admits a call with these operands; see the module.
 #[inline]
-pub(crate) fn admit(wanted: &[Wanted]) -> Result<Admitted> {
+pub(crate) fn admit(operands: &mut [Operand]) -> Result<Admitted<'_>> {
     let mut state = lock();
-    let mut operands: SmallVec<[Granted; 3]> = SmallVec::new();
-    let mut host_written = SmallVec::new();
-    loop {
-        let mut is_free = true;
-        for (handle, role) in wanted {
-            let handle = handle.addr();
-            let place = state.handles.find(handle)?;
-            let mut part = place.part(role.writes());
-            if let Some(other) = operands.iter().position(|o: &Granted| o.tree == place.tree && o.wrote(&part)) {
-                return Err(overlap(other, operands.len()));
-            }
-            is_free &= state.handles.is_free(place, part);
-            if is_free && place.is_open && role.reads() {
-                let before = host_written.len();
-                // SAFETY: the view of a live handle, under the lock, and nobody divides it or joins it: it is free.
-                let is_shared = |view: &NonNull<View<u8>>| is_hosts_and_others(unsafe { view.as_ref() });
-                state.handles.open_leaves(place, |view| host_written.extend(Some(view).filter(is_shared)));
-                // Their state is going to be written.
-                part.writes |= host_written.len() > before;
-                is_free &= state.handles.is_free(place, part);
-            }
-            operands.push(Granted {
-                handle,
-                tree: place.tree,
-                part,
-                view: place.view,
-                role: *role,
-                was_open: place.is_open,
-            });
-        }
-        if is_free {
-            break;
-        }
-        wait(&mut state, "the call that uses the same data has ended")?;
-        operands.clear();
-        host_written.clear();
-    }
     let started = NonNull::from(&**state.start()?);
-    for operand in &operands {
-        if let Some(tree) = state.handles.trees.get_mut(operand.tree) {
-            tree.uses.push(operand.part);
+    let mut host_written = Vec::new();
+    let mut at = 0;
+    while at < operands.len() {
+        let outcome = state.claim(operands, at, &mut host_written);
+        if matches!(outcome, Ok(true)) {
+            at += 1;
+            continue;
         }
+        // All or none: nobody waits while others may wait for it.
+        state.release(operands.get(..at).unwrap_or_default());
+        outcome?;
+        (at, state) = (0, wait(state, "the call that uses the same data has ended")?);
+        host_written.clear();
     }
     state.active += 1;
     Ok(Admitted { started, operands, host_written, is_released: false })
 }
 
+impl State {
+    /// Finds out what operand `i` is, and claims it. Returns whether it could: nobody else is at it.
+    #[inline(always)]
+    fn claim(&mut self, operands: &mut [Operand], i: usize, host_written: &mut Vec<NonNull<View<u8>>>) -> Result<bool> {
+        let Some((operand, before)) = operands.get_mut(..=i).and_then(<[_]>::split_last_mut) else { return Ok(true) };
+        let place = self.handles.find(operand.handle)?;
+        let tree = place.tree;
+        operand.tree = Some(tree);
+        operand.part = place.part(operand.role.writes());
+        operand.view = Some(place.view);
+        operand.was_open = place.is_open;
+        if let Some(other) = before.iter().position(|other| other.overlaps(operand)) {
+            return Err(overlap(other, i));
+        }
+        // What is in conflict with it among those before is no conflict: they are of the same call.
+        let is_free = |part: Use| {
+            let own = before.iter().filter(|other| other.tree == Some(tree) && other.part.conflicts(&part));
+            self.handles.is_idle(place) || self.handles.conflicts(place, part) == own.count()
+        };
+        if !is_free(operand.part) {
+            return Ok(false);
+        }
+        if place.is_open && operand.role.reads() {
+            let known = host_written.len();
+            // SAFETY: the view of a live handle, under the lock, and nobody divides it or joins it: it is free.
+            let is_shared = |view: &NonNull<View<u8>>| is_hosts_and_others(unsafe { view.as_ref() });
+            self.handles.open_leaves(place, |view| host_written.extend(Some(view).filter(is_shared)));
+            if host_written.len() > known {
+                // Their state is going to be written.
+                operand.part.writes = true;
+                if !is_free(operand.part) {
+                    return Ok(false);
+                }
+            }
+        }
+        self.handles.claim(tree, operand.part);
+        Ok(true)
+    }
+
+    /// Nobody is at these any more.
+    #[inline]
+    fn release(&mut self, operands: &[Operand]) {
+        for operand in operands {
+            if let Some(tree) = operand.tree {
+                self.handles.release(tree, operand.part);
+            }
+        }
+    }
+}
+
 /// Do others hold the newest bytes beside the host?
+#[inline]
 fn is_hosts_and_others(view: &View<u8>) -> bool {
     view.valid().contains(ResourceId::HOST) && view.valid().len() > 1
 }
@@ -213,21 +263,14 @@ pub(crate) fn look<T>(handle: *const hete_Data, f: impl FnOnce(&View<u8>) -> T) 
         if state.handles.is_free(place, place.part(false)) {
             break place.view;
         }
-        wait(&mut state, "the call that writes the data has ended")?;
+        state = wait(state, "the call that writes the data has ended")?;
     };
     // SAFETY: the view of a live handle, under the lock, and nobody divides it or joins it.
     Ok(f(unsafe { view.as_ref() }))
 }
 
-impl Granted {
-    /// Do the two overlap, and is one of them written by the call itself?
-    fn wrote(&self, other: &Use) -> bool {
-        Use { writes: self.role.writes(), ..self.part }.conflicts(other)
-    }
-}
-
 #[cold]
-fn overlap(first: usize, second: usize) -> Fault {
+fn overlap(first: usize, second: usize) -> Box<Fault> {
     let why = format!(
         "operands {first} and {second} overlap, and the call writes one of them: pass data, or fragments, that have no \
          byte in common"
@@ -244,7 +287,7 @@ pub(crate) enum Closes {
     All,
 }
 
-impl Admitted {
+impl Admitted<'_> {
     #[inline]
     pub(crate) fn started(&self) -> &Started {
         // SAFETY: `end` waits until no call is admitted before it lets go of it.
@@ -276,42 +319,44 @@ impl Admitted {
     }
 
     /// The operand, for reading.
+    #[inline]
     pub(crate) fn view(&self, i: usize) -> Result<&View<u8>> {
-        // SAFETY: admitted; those that are written are only reached through `&mut self`, or handed out as arguments, each
-        // operand once for a call.
-        self.operands.get(i).map(|o| unsafe { o.view.as_ref() }).ok_or_else(|| none(i))
+        // SAFETY: admitted; those that are written are only reached through `&mut self`, or by `arg`.
+        self.operands.get(i).and_then(|o| o.view).map(|view| unsafe { view.as_ref() }).ok_or_else(|| none(i))
     }
 
     /// The operand, which was admitted to be written.
+    #[inline]
     pub(crate) fn view_mut(&mut self, i: usize) -> Result<&mut View<u8>> {
+        let view = self.operands.get(i).filter(|o| o.role.writes()).and_then(|o| o.view);
         // SAFETY: admitted as written: nobody else uses the view, or one above or below it, and `&mut self`.
-        let view = self.operands.get_mut(i).filter(|o| o.role.writes()).map(|o| unsafe { o.view.as_mut() });
-        view.ok_or_else(|| none(i))
+        view.map(|mut view| unsafe { view.as_mut() }).ok_or_else(|| none(i))
     }
 
-    /// The runtime, and all operands as arguments of a call: operand `i` of elements as `casts` says.
-    #[inline]
-    pub(crate) fn split(&mut self, casts: impl Iterator<Item = Cast>) -> Result<(&Started, SmallVec<[Arg<'_>; 3]>)> {
-        let each = self.operands.iter_mut().zip(casts).enumerate();
-        let args = each.map(|(i, (operand, cast))| {
-            let arg = if operand.role.writes() {
-                // SAFETY: as in `view_mut`: no other operand overlaps this one.
-                cast.exclusive(unsafe { operand.view.as_mut() })
-            } else {
-                // SAFETY: as in `view`: operands that overlap are only read.
-                cast.shared(unsafe { operand.view.as_ref() })
-            };
-            arg.map_err(|error| Fault::from(error).of_operand(i))
-        });
-        let args = args.collect::<Result<_>>()?;
-        // SAFETY: as in `started`.
-        Ok((unsafe { self.started.as_ref() }, args))
+    /// The operand as an argument of a call, of elements as `cast` says.
+    ///
+    /// # Safety
+    /// Each operand is had once, while it is used by no other name, and no longer than the call is admitted.
+    #[inline(always)]
+    pub(crate) unsafe fn arg<'v>(&self, i: usize, cast: Cast) -> Result<Arg<'v>> {
+        let Some(Operand { view: Some(mut view), role, .. }) = self.operands.get(i).copied() else {
+            return Err(none(i));
+        };
+        let arg = if role.writes() {
+            // SAFETY: admitted as written: no other operand, and no other call, has a byte of it.
+            cast.exclusive(unsafe { view.as_mut() })
+        } else {
+            // SAFETY: operands that overlap are only read.
+            cast.shared(unsafe { view.as_ref() })
+        };
+        arg.map_err(|error| Box::<Fault>::from(error).of_operand(i))
     }
 
     /// The call was done, or accepted.
+    #[inline]
     pub(crate) fn done(mut self, closes: Closes) {
         let mut state = lock();
-        for operand in &self.operands {
+        for operand in self.operands {
             if operand.was_open && (closes == Closes::All || operand.role.writes()) {
                 state.handles.set_open(operand.handle, false);
             }
@@ -330,21 +375,22 @@ impl Admitted {
     #[inline]
     fn release(&mut self, state: &mut State) {
         self.is_released = true;
-        for operand in &self.operands {
-            if let Some(tree) = state.handles.trees.get_mut(operand.tree)
-                && let Some(at) = tree.uses.iter().position(|part| *part == operand.part)
-            {
-                tree.uses.swap_remove(at);
-            }
-        }
+        state.release(self.operands);
         state.active -= 1;
         if state.waiting > 0 {
-            SESSION.ended.notify_all();
+            wake();
         }
     }
 }
 
-impl Drop for Admitted {
+/// A call has ended; under the latch.
+#[cold]
+fn wake() {
+    *SESSION.ends.lock() += 1;
+    SESSION.ended.notify_all();
+}
+
+impl Drop for Admitted<'_> {
     fn drop(&mut self) {
         if !self.is_released {
             self.release(&mut lock());
@@ -353,7 +399,7 @@ impl Drop for Admitted {
 }
 
 #[cold]
-fn none(i: usize) -> Fault {
+fn none(i: usize) -> Box<Fault> {
     Fault::new(HETE_ERROR_INTERNAL, format!("there is no such operand: {i}"))
 }
 
@@ -368,7 +414,7 @@ pub(crate) enum Cast {
 }
 
 impl Cast {
-    #[inline]
+    #[inline(always)]
     fn shared(self, view: &View<u8>) -> rimms::Result<Arg<'_>> {
         Ok(match self {
             Self::Bytes => arg(view),
@@ -379,7 +425,7 @@ impl Cast {
         })
     }
 
-    #[inline]
+    #[inline(always)]
     fn exclusive(self, view: &mut View<u8>) -> rimms::Result<Arg<'_>> {
         Ok(match self {
             Self::Bytes => arg_mut(view),
@@ -390,3 +436,6 @@ impl Cast {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -188,7 +188,7 @@ fn in_environment(variable: &str) -> Result<&'static Setting> {
 }
 
 #[cold]
-fn unknown(what: &str, name: &str, shown: impl Fn(&str) -> String) -> Fault {
+fn unknown(what: &str, name: &str, shown: impl Fn(&str) -> String) -> Box<Fault> {
     let known: Vec<String> = SETTINGS.iter().map(|setting| shown(setting.name)).collect();
     Fault::new(HETE_ERROR_UNKNOWN, format!("unknown {what} `{name}`; known: {}", known.join(", ")))
 }
@@ -197,7 +197,10 @@ fn unknown(what: &str, name: &str, shown: impl Fn(&str) -> String) -> Fault {
 fn read(file: &str) -> Result<Vec<(&'static Setting, String)>> {
     let text = std::fs::read_to_string(file)
         .map_err(|e| Fault::new(HETE_ERROR_FILE, format!("settings in {file}: it cannot be read: {e}")))?;
-    let in_file = |fault: Fault| Fault { message: format!("settings in {file}: {}", fault.message), ..fault };
+    let in_file = |mut fault: Box<Fault>| {
+        fault.message.insert_str(0, &format!("settings in {file}: "));
+        fault
+    };
     let table: toml::Table = text.parse().map_err(|e| in_file(Fault::new(HETE_ERROR_CONFIG, format!("{e}"))))?;
     let one = |(name, value): (&String, &toml::Value)| {
         let setting = find(name)?;

@@ -189,7 +189,7 @@ fn find(op: hete_Op) -> Result<UserOp> {
 }
 
 #[cold]
-fn no_such(op: hete_Op) -> Fault {
+fn no_such(op: hete_Op) -> Box<Fault> {
     let why = format!("there is no op {}: it was destroyed, or hete_OpCreate never gave it out", op.id);
     Fault::new(if op.id == 0 { hete_Error::HETE_ERROR_NULL } else { hete_Error::HETE_ERROR_HANDLE }, why)
 }

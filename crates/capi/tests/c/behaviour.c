@@ -9,6 +9,7 @@
 #include <hete.h>
 
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,6 +67,21 @@ static void the_hosts_writes_are_never_missed(void) {
     OK(CEDR_FFT_flt(y, x, 64, false));
     OK(hete_Sync(y));
     CHECK(out[0] == 21.0F && out[2] == 6.0F && out[64] == 6.0F);
+    OK(hete_Free(x));
+    OK(hete_Free(y));
+}
+
+/* One datum as two operands of a call, while the program may have written it since the accelerator got its copy. */
+static void read_twice_by_one_call(void) {
+    hete_Data *x = floats(128), *y = floats(128);
+    OK(hete_Fragment(x, 2));
+    for (int round = 1; round <= 3; round++) {
+        for (int i = 0; i < 128; i += 2) ((float *)x->data)[i] = (float)round;
+        OK(CEDR_ZIP_flt(x, x, y, 64, ZIP_MULT));
+        OK(CEDR_ZIP_flt(x, hete_Index(x, 1), y, 64, ZIP_MULT));
+        OK(hete_Read(y));
+        for (int i = 0; i < 128; i++) CHECK(((float *)y->data)[i] == (i % 2 ? 0.0F : (float)(round * round)));
+    }
     OK(hete_Free(x));
     OK(hete_Free(y));
 }
@@ -267,6 +283,46 @@ static void ops_of_its_own(void) {
     OK(hete_Free(y));
 }
 
+static int add_one(const hete_Operand *o, size_t n, const void *params, size_t size, void *user) {
+    (void)n, (void)params, (void)size, (void)user;
+    for (size_t i = 0; i < o[0].size / sizeof(float); i++) ((float *)o[0].data)[i] += 1.0F;
+    return 0;
+}
+
+struct adding {
+    hete_Op op;
+    hete_Data *data;
+    int later;
+};
+
+static void *adds(void *argument) {
+    struct adding *adding = argument;
+    for (int i = 0; i < 100; i++) {
+        if ((i + adding->later) % 2) OK(hete_Call_nb(adding->op, &adding->data, 1, NULL, 0, NULL));
+        else OK(hete_Call(adding->op, &adding->data, 1, NULL, 0));
+    }
+    return NULL;
+}
+
+/* Calls of several threads on one datum, waited for or not: none gets lost. */
+static void threads_share_data(void) {
+    int role = HETE_INOUT;
+    hete_Op op;
+    OK(hete_OpCreate("add one", &role, 1, HETE_ON_CPU | HETE_ON_SIM, add_one, NULL, &op));
+    hete_Data *x = floats(32);
+    pthread_t threads[4];
+    struct adding adding[4];
+    for (int i = 0; i < 4; i++) {
+        adding[i] = (struct adding){op, x, i};
+        pthread_create(&threads[i], NULL, adds, &adding[i]);
+    }
+    for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
+    OK(hete_Read(x));
+    for (int i = 0; i < 32; i++) CHECK(((float *)x->data)[i] == 400.0F);
+    OK(hete_OpDestroy(op));
+    OK(hete_Free(x));
+}
+
 static void what_there_is(const char *folder) {
     CHECK(rimms_Version() == (RIMMS_VERSION_MAJOR << 16 | RIMMS_VERSION_MINOR << 8 | RIMMS_VERSION_PATCH));
     CHECK(rimms_PeCount() == 2 && rimms_ResourceCount() == 2);
@@ -301,10 +357,12 @@ static void what_there_is(const char *folder) {
 
 int main(int argc, char **argv) {
     the_hosts_writes_are_never_missed();
+    read_twice_by_one_call();
     intents_save_copies();
     calls_compute();
     waiting();
     ops_of_its_own();
+    threads_share_data();
     what_there_is(argc > 1 ? argv[1] : ".");
     OK(rimms_Shutdown());
     printf("%d wrong\n", wrong);

@@ -91,6 +91,7 @@ impl<T: Pod> View<T> {
     /// # Errors
     /// [`Error::Shape`] where the bytes, or those of a tile's row, do not divide into elements of that type, or do not begin
     /// where such an element may.
+    #[inline]
     pub fn cast<U: Pod>(&self) -> Result<&View<U>> {
         self.check_cast::<U>()?;
         Ok(View::of(self.node()))
@@ -100,26 +101,40 @@ impl<T: Pod> View<T> {
     ///
     /// # Errors
     /// As [`cast`](Self::cast).
+    #[inline]
     pub fn cast_mut<U: Pod>(&mut self) -> Result<&mut View<U>> {
         self.check_cast::<U>()?;
         // SAFETY: `&mut self` is exclusive over the node and what is below it, and is borrowed for as long as the result.
         Ok(unsafe { View::of_mut(self.node()) })
     }
 
+    #[inline]
     fn check_cast<U: Pod>(&self) -> Result<()> {
-        let (size, align) = (size_of::<U>(), align_of::<U>());
-        let node = self.node();
-        let rows = node.region().rows;
-        let start = node.datum().host_span(node.region()).address;
-        let begins = start.is_multiple_of(align as u64) && (rows.is_run() || rows.pitch.is_multiple_of(align));
-        if size != 0 && rows.row_bytes.is_multiple_of(size) && begins {
+        let (size, rows) = (size_of::<U>(), self.node().region().rows);
+        if size != 0 && rows.row_bytes.is_multiple_of(size) && self.begins_as::<U>() {
             return Ok(());
         }
-        let name = Element::of::<U>().name();
-        let what = node.datum().describe(node);
-        let why =
-            format!("{what}: its rows of {} bytes are no elements of {name}, of {size} bytes each", rows.row_bytes);
-        Err(Error::shape("cast", if begins { why } else { format!("{what} does not begin where a {name} may") }))
+        Err(self.no_cast::<U>())
+    }
+
+    /// Does each row begin where a `U` may?
+    #[inline]
+    fn begins_as<U>(&self) -> bool {
+        let node = self.node();
+        let start = node.datum().host_span(node.region()).address;
+        let rows = node.region().rows;
+        start.is_multiple_of(align_of::<U>() as u64) && (rows.is_run() || rows.pitch.is_multiple_of(align_of::<U>()))
+    }
+
+    #[cold]
+    fn no_cast<U: Pod>(&self) -> Error {
+        let (node, name, size) = (self.node(), Element::of::<U>().name(), size_of::<U>());
+        let (what, bytes) = (node.datum().describe(node), node.region().rows.row_bytes);
+        let why = match self.begins_as::<U>() {
+            true => format!("{what}: its rows of {bytes} bytes are no elements of {name}, of {size} bytes each"),
+            false => format!("{what} does not begin where a {name} may"),
+        };
+        Error::shape("cast", why)
     }
 
     /// Number of elements.
@@ -152,7 +167,13 @@ impl<T: Pod> View<T> {
     }
 
     /// The resources that hold the newest bytes of the whole view.
+    #[inline]
     pub fn valid(&self) -> ResourceSet {
+        let node = self.node();
+        if node.is_leaf() { node.state().valid() } else { self.valid_of_all() }
+    }
+
+    fn valid_of_all(&self) -> ResourceSet {
         let mut valid: Option<ResourceSet> = None;
         let _ = self.node().each_leaf(&mut |leaf| -> Result<(), ()> {
             let this = leaf.state().valid();
