@@ -29,6 +29,8 @@ pub enum Operation {
     Launch,
     /// `flush`, `invalidate`
     Maintain,
+    /// `finish`
+    Finish,
 }
 
 impl fmt::Display for Operation {
@@ -41,6 +43,7 @@ impl fmt::Display for Operation {
             Self::Copy => "copy device to device",
             Self::Launch => "execution",
             Self::Maintain => "cache maintenance",
+            Self::Finish => "waiting for what was queued",
         })
     }
 }

@@ -116,6 +116,10 @@ impl Device for Gated {
         self.inner.launch(unit, call, operands)
     }
 
+    fn finish(&self) -> Result<(), DeviceError> {
+        self.inner.finish()
+    }
+
     fn flush(&self, span: &Span) -> Result<(), DeviceError> {
         self.inner.flush(span)
     }

@@ -15,6 +15,13 @@
 //!   A failed transfer leaves its target undefined, its source untouched. A
 //!   failed launch leaves Out and InOut operands undefined, In operands untouched.
 //! * **Fresh memory** holds no particular bytes; a simulated device poisons it.
+//! * **Time.** A device may return from a launch, an upload or a copy when it
+//!   is queued, as long as all that it is asked for afterwards comes after it.
+//!   A download has arrived when it returns; a launch on operands in the host's
+//!   memory is over, and so is a copy from a peer, for which what the peer has
+//!   queued is waited. [`finish`](Device::finish) waits for all. What fails
+//!   after its operation has returned is told by a later one, as
+//!   [`Lost`](DeviceErrorKind::Lost): nobody can say any more what it left.
 //! * **Threads.** Every method may be called from any thread at any time. The
 //!   caller sees to it that no two of them write the same bytes at once, and
 //!   holds none of the runtime's global locks meanwhile.
@@ -136,11 +143,19 @@ pub trait Device: Send + Sync + fmt::Debug {
         Err(DeviceError::unsupported(self.info(), Operation::Copy))
     }
 
-    /// Runs `call` on unit `unit`, and returns when it is done.
+    /// Runs `call` on unit `unit`, or queues it.
     ///
     /// # Errors
     /// Where the device, or the kernel, fails.
     fn launch(&self, unit: usize, call: &Call, operands: &[Operand<'_>]) -> Result<(), DeviceError>;
+
+    /// Returns when all that was asked for before is over; at once where nothing is ever queued.
+    ///
+    /// # Errors
+    /// Where something failed that has not been told of.
+    fn finish(&self) -> Result<(), DeviceError> {
+        Ok(())
+    }
 
     /// Makes what the host wrote visible to the device: for devices that share memory but not caches.
     ///

@@ -82,6 +82,10 @@ pub(super) fn make(datum: &Datum, region: &Region, step: Move, cause: Cause) -> 
     }
     let at = |r: ResourceId| if r.is_host() { None } else { resources.operation(r) };
     let _operations = (at(from.resource), at(to.resource));
+    if !from.resource.is_host() {
+        // What is still queued there is no part of what the copy takes.
+        device(from.resource).finish().map_err(failed)?;
+    }
     let start = Instant::now();
     match (from.resource.is_host(), to.resource.is_host()) {
         (true, false) => {

@@ -84,7 +84,20 @@ impl Runtime {
         for ticket in &tickets {
             order.wait(*ticket)?;
         }
-        tickets.iter().try_for_each(|t| order.outcome(*t))
+        tickets.iter().try_for_each(|t| order.outcome(*t))?;
+        tickets.iter().filter(|t| **t != Ticket::DONE).try_for_each(|t| self.over(t.queue()))
+    }
+
+    /// Returns when what the device of this queue's PE was given is over there too.
+    fn over(&self, queue: usize) -> Result<()> {
+        let resources = &self.core.resources;
+        match resources.of_queue(queue) {
+            Some(r) if !r.is_host() && !resources.is_lost(r) => {
+                let device = resources.device(r);
+                device.finish().map_err(|e| resources.failure(e, "a call that was waited for", &device.info().name))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Returns the index of one that is done, once there is one. What became of it says [`wait`](Self::wait).
@@ -127,6 +140,10 @@ impl Runtime {
             if issued > 0 {
                 self.core.resources.order.wait(Ticket::new(queue, issued))?;
             }
+        }
+        for queue in 0..self.core.pes.len() {
+            // Should a device fail now, the data that it was to write say so.
+            let _ = self.over(queue);
         }
         Ok(())
     }

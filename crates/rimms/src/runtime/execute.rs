@@ -124,7 +124,11 @@ impl Shared {
             self.resources.tally.retried();
             tried.push(at);
             match self.attempt(at, pe, job) {
-                Ok(()) => return Ok(()),
+                Ok(()) => {
+                    // Whoever waits for the call looks at the device of its queue.
+                    let _ = pe.device.finish();
+                    return Ok(());
+                }
                 Err(next) => elsewhere = next.elsewhere,
             }
         }
@@ -254,8 +258,10 @@ impl Shared {
         if !self.measures || !self.costs.is_due(job.call.kind(), at, job.size) {
             return pe.device.launch(pe.unit, job.call, operands);
         }
+        pe.device.finish()?;
         let start = Instant::now();
         pe.device.launch(pe.unit, job.call, operands)?;
+        pe.device.finish()?;
         self.costs.record(job.call.kind(), at, job.size, start.elapsed().as_nanos() as f64);
         Ok(())
     }

@@ -121,6 +121,9 @@ impl Drop for Core {
         }
         for (at, pe) in self.shared.pes.iter().enumerate() {
             pe.worker.end(&self.shared, at);
+            if !self.shared.resources.is_lost(pe.resource) {
+                let _ = pe.device.finish();
+            }
         }
         self.monitor.take();
     }

@@ -153,6 +153,11 @@ impl Device for Faulty {
         self.pass(Operation::Launch, || self.inner.launch(unit, call, operands), cut)
     }
 
+    /// Not counted: how often it is asked for depends on who waits.
+    fn finish(&self) -> Result<(), DeviceError> {
+        self.inner.finish()
+    }
+
     fn flush(&self, span: &Span) -> Result<(), DeviceError> {
         self.pass(Operation::Maintain, || self.inner.flush(span), || {})
     }
