@@ -3,9 +3,11 @@
 //! The op is a threshold detector: out[i] = 1 where |x[i]|² exceeds `factor` times the mean power of the row.
 //!
 //! `cargo run --release --example user_op`
+#![allow(unsafe_code)] // for the kernel in OpenCL C, which nobody checks
 
+use rimms::device::opencl;
 use rimms::device::sim::Sim;
-use rimms::op::{KernelArgs, KernelError, UserOp};
+use rimms::op::{ClLaunch, KernelArgs, KernelError, UserOp};
 use rimms::{Complex32, Result, Runtime, arg, arg_mut};
 
 /// The op's parameters: what differs from call to call and is no data.
@@ -26,6 +28,21 @@ fn detect(k: &mut KernelArgs<'_>) -> Result<(), KernelError> {
     Ok(())
 }
 
+/// The same in OpenCL C. One group does it all: first each of its items adds up a part of the powers.
+const DETECT: &str = "
+    kernel void detect(global const float2 *x, global uchar *out, local float *power, float factor, uint n) {
+        size_t me = get_local_id(0), items = get_local_size(0);
+        float sum = 0.0f;
+        for (size_t i = me; i < n; i += items) sum += dot(x[i], x[i]);
+        power[me] = sum;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        float mean = 0.0f;
+        for (size_t i = 0; i < items; i++) mean += power[i] / n;
+        for (size_t i = me; i < n; i += items) out[i] = dot(x[i], x[i]) > factor * mean;
+    }";
+/// Items of its group.
+const ITEMS: usize = 64;
+
 /// Runs the example; its assertions are the test.
 pub fn main() -> Result<()> {
     let detector = UserOp::builder("detect")
@@ -36,15 +53,32 @@ pub fn main() -> Result<()> {
             _ => Err(format!("one flag a sample is wanted: lengths are {len:?}")),
         })
         .on_cpu(detect)
-        .on_sim(detect)
-        .build()?;
+        .on_sim(detect);
+    // SAFETY: items touch elements below n of both operands, which the shape rule holds to one length.
+    let detector = unsafe {
+        detector.on_opencl(DETECT, "detect", |c| {
+            let launch = ClLaunch::over([ITEMS]).groups_of([ITEMS]).local_memory(ITEMS * 4);
+            Ok(launch.value(c.params::<Threshold>()?.factor).value(c.len(0) as u32))
+        })
+    };
+    let detector = detector.build()?;
 
-    let rt = Runtime::builder().cpus(1).device(Sim::acc("acc0", 1 << 20, Default::default())?).build()?;
+    let builder = Runtime::builder().cpus(1).device(Sim::acc("acc0", 1 << 20, Default::default())?);
+    let mut pes = vec!["cpu0", "acc0"];
+    // Where there is a device with an OpenCL driver, it has a turn too.
+    let found = opencl::find().devices.into_iter().next();
+    let rt = match found {
+        Some(device) => {
+            pes.push("opencl0");
+            builder.device(device).build()?
+        }
+        None => builder.build()?,
+    };
     let mut x = rt.alloc::<Complex32>(512)?;
     let mut flags = rt.alloc::<u8>(512)?;
     x.overwrite()?.write_with(|i| if i == 100 || i == 300 { Complex32::new(9.0, 0.0) } else { Complex32::ONE })?;
 
-    for pe in ["cpu0", "acc0"] {
+    for pe in pes {
         rt.on(pe)?.call(&detector.with(Threshold { factor: 4.0 }), &mut [arg(&x), arg_mut(&mut flags)])?;
         let found: Vec<usize> = flags.read()?.iter().enumerate().filter(|(_, f)| **f == 1).map(|(i, _)| i).collect();
         println!("{pe} finds {found:?}");

@@ -37,6 +37,8 @@ mod error;
 pub mod faulty;
 pub mod gated;
 pub mod host;
+#[cfg(feature = "opencl")]
+pub mod opencl;
 pub mod sim;
 mod span;
 mod staging;

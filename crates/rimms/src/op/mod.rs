@@ -16,6 +16,7 @@ mod args;
 mod call;
 mod element;
 mod items;
+mod opencl;
 mod params;
 pub mod reference;
 #[cfg(test)]
@@ -27,5 +28,8 @@ pub use call::{Call, OpKind, Role, Shape};
 pub use element::{Element, Peak, Sample, SampleType};
 pub use items::{Checks, Watch, WorkItem};
 pub(crate) use items::{ItemCall, ItemKernel, Part};
+#[cfg(feature = "opencl")]
+pub(crate) use opencl::{ClArg, ClKernel};
+pub use opencl::{ClCall, ClLaunch};
 pub use params::{Constellation, Convolve, Decide, Fft, FftShift, Fill, Gemm, Scale, Transpose, Zip, ZipOp};
 pub use user::{Target, UserCall, UserOp, UserOpBuilder};

@@ -1,6 +1,7 @@
 //! Ops that users add: declared once, called like the built-in ones.
 
 use super::items::{ItemKernel, WorkItem};
+use super::opencl::{ClCall, ClKernel};
 use super::{Call, Element, KernelArgs, KernelError, Role, Shape};
 use bytemuck::Pod;
 use rimms_devmem::{Fault, Launch, RangeError};
@@ -28,21 +29,25 @@ pub enum Target {
     Cpu,
     /// A simulated accelerator: the kernel works on what is in the simulated memory.
     Sim,
+    /// A device with an OpenCL driver: the kernel is OpenCL C.
+    OpenCl,
 }
 
 impl Target {
     /// How many there are.
-    const COUNT: usize = Self::Sim as usize + 1;
+    const COUNT: usize = Self::OpenCl as usize + 1;
 }
 
 type SliceKernel = dyn Fn(&mut KernelArgs<'_>) -> Result<(), KernelError> + Send + Sync;
 
 /// A kernel for one kind of device.
-enum Kernel {
+pub(super) enum Kernel {
     /// On all elements, as slices.
     Slices(Box<SliceKernel>),
     /// On one work-item, in a simulated memory.
     Items(ItemKernel),
+    /// In OpenCL C.
+    OpenCl(ClKernel),
 }
 
 type Kernels = [Option<Kernel>; Target::COUNT];
@@ -127,7 +132,8 @@ impl UserOp {
         Call::User(UserCall { op: self.clone(), params: Some(Arc::new(params)) })
     }
 
-    pub(super) fn id(&self) -> u32 {
+    /// The op's number, different for each.
+    pub(crate) fn id(&self) -> u32 {
         self.0.id
     }
 
@@ -218,6 +224,9 @@ impl UserCall {
             Some(Kernel::Items(_)) => {
                 Err(format!("{} works on items of a simulated memory there, not on slices", self.op.name()).into())
             }
+            Some(Kernel::OpenCl(_)) => {
+                Err(format!("{} is OpenCL C there, which does not work on slices", self.op.name()).into())
+            }
             None => Err(format!("{} has no kernel for {target:?}", self.op.name()).into()),
         }
     }
@@ -230,6 +239,19 @@ impl UserCall {
             Some(Kernel::Items(kernel)) => Some(kernel),
             _ => None,
         }
+    }
+
+    /// The kernel in OpenCL C, if there is one.
+    pub(crate) fn opencl(&self) -> Option<&ClKernel> {
+        match &self.op.0.kernels[Target::OpenCl as usize] {
+            Some(Kernel::OpenCl(kernel)) => Some(kernel),
+            _ => None,
+        }
+    }
+
+    /// What an OpenCL kernel's launch is made from, for operands of so many elements each.
+    pub(crate) fn cl_call<'a>(&'a self, lens: &'a [usize]) -> ClCall<'a> {
+        ClCall { lens, params: self.params() }
     }
 
     pub(crate) fn params(&self) -> Option<&(dyn Any + Send + Sync)> {
@@ -298,14 +320,18 @@ impl UserOpBuilder {
         self
     }
 
-    /// The kernel for one kind of device. A second one for the same kind replaces the first.
+    /// The kernel for one kind of device that works on slices, as all but OpenCL's do. A second one for the same kind replaces the first.
     pub fn kernel(
         mut self,
         target: Target,
         kernel: impl Fn(&mut KernelArgs<'_>) -> Result<(), KernelError> + Send + Sync + 'static,
     ) -> Self {
-        self.kernels[target as usize] = Some(Kernel::Slices(Box::new(kernel)));
+        self.set_kernel(target, Kernel::Slices(Box::new(kernel)));
         self
+    }
+
+    pub(super) fn set_kernel(&mut self, target: Target, kernel: Kernel) {
+        self.kernels[target as usize] = Some(kernel);
     }
 
     /// The kernel for the CPU.
@@ -351,7 +377,10 @@ impl UserOpBuilder {
             return refuse("has no operand: declare at least one with input, output or inout");
         }
         if self.kernels.iter().all(Option::is_none) {
-            return refuse("has no kernel: give it one with on_cpu or on_sim");
+            return refuse("has no kernel: give it one with on_cpu, on_sim or on_opencl");
+        }
+        if let Some(Kernel::Slices(_)) = &self.kernels[Target::OpenCl as usize] {
+            return refuse("has a kernel for OpenCL that is none: give it one in OpenCL C with on_opencl");
         }
         if self.names.iter().any(|(of, _)| *of >= self.roles.len()) {
             return refuse("names an operand before it has one: name it after its input, output or inout");

@@ -136,7 +136,10 @@ impl Runtime {
     /// # Errors
     /// Where the machine cannot be looked at.
     pub fn new() -> Result<Self> {
-        Self::builder().build()
+        let builder = Self::builder();
+        #[cfg(feature = "opencl")]
+        let builder = crate::device::opencl::find().devices.into_iter().fold(builder, RuntimeBuilder::device);
+        builder.build()
     }
 
     /// To choose PEs, devices, memory mode and policy.

@@ -16,7 +16,7 @@ mod tests;
 
 use crate::device::{Device, Rows, Span};
 use crate::op::reference::{self, Values};
-use crate::op::{Call, OpKind, Role, Shape, UserOp};
+use crate::op::{Call, OpKind, Role, Shape, Target, UserOp};
 use block::Block;
 use cases::{Case, Random};
 use std::collections::{BTreeMap, BTreeSet};
@@ -246,19 +246,18 @@ impl Suite<'_> {
     /// An op of the user's, with parameters, two outputs and one kernel for this kind of device.
     fn user_defined(&mut self) {
         let target = self.device.info().target;
-        let op = UserOp::builder("conformance")
-            .input::<f32>()
-            .inout::<f32>()
-            .output::<u64>()
-            .kernel(target, |k| {
+        let op = UserOp::builder("conformance").input::<f32>().inout::<f32>().output::<u64>();
+        let op = match target {
+            Target::OpenCl => block::with_opencl_kernel(op),
+            _ => op.kernel(target, |k| {
                 let (factor, x) = (*k.params::<f32>()?, k.input::<f32>(0)?);
                 let y = k.output::<f32>(1)?;
                 y.iter_mut().zip(x).for_each(|(y, x)| *y += factor * x);
                 k.output::<u64>(2)?.fill(y.len() as u64);
                 Ok(())
-            })
-            .build()
-            .unwrap_or_else(|e| fail(&e.to_string()));
+            }),
+        };
+        let op = op.build().unwrap_or_else(|e| fail(&e.to_string()));
         let call = op.with(0.5_f32);
         for unit in 0..self.device.info().units.len() {
             let Some(name) = self.declared(unit, &call) else { continue };

@@ -4,7 +4,7 @@
 use super::fail;
 use crate::device::host::Host;
 use crate::device::{Device, DeviceError, DeviceErrorKind, HostSource, HostTarget, Operand, Span};
-use crate::op::{Call, Role};
+use crate::op::{Call, ClLaunch, Role, UserOpBuilder};
 
 /// A block, given back when it is dropped.
 pub(super) struct Block<'d> {
@@ -77,4 +77,16 @@ impl Drop for Block<'_> {
             fail(&error.to_string());
         }
     }
+}
+
+/// The kernel of the suite's own op, in OpenCL C.
+pub(super) fn with_opencl_kernel(op: UserOpBuilder) -> UserOpBuilder {
+    const SOURCE: &str = "
+        kernel void conformance(global const float *x, global float *y, global ulong *length, float factor) {
+            size_t i = get_global_id(0);
+            y[i] += factor * x[i];
+            if (i == 0) length[0] = get_global_size(0);
+        }";
+    // SAFETY: an item for each element of y; the suite gives x as many, and one length.
+    unsafe { op.on_opencl(SOURCE, "conformance", |c| Ok(ClLaunch::over([c.len(1)]).value(*c.params::<f32>()?))) }
 }

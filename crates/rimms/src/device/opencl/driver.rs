@@ -1,0 +1,64 @@
+//! One device as its driver shows it: what it is, its context and its queue.
+//!
+//! Owns [`Driver`]: the devices of a platform share a context, so that copies
+//! between them are direct; each has one queue, whose commands run in order.
+//! And [`Facts`], read once.
+
+use super::raw::{Context, Id, Queue, Result};
+use cl3::device as of;
+use std::sync::Arc;
+
+/// What is asked of a device once.
+#[derive(Debug, Clone)]
+pub(super) struct Facts {
+    pub(super) name: String,
+    /// `OpenCL 3.0 …`, in the device's words, and of the driver.
+    pub(super) version: String,
+    pub(super) driver_version: String,
+    /// Bytes of its memory, in all and of the largest buffer.
+    pub(super) memory: u64,
+    pub(super) largest_buffer: u64,
+    /// Bytes that the offset of a part of a buffer has to be a multiple of.
+    pub(super) buffer_align: u64,
+    /// Bytes of local memory that a group has.
+    pub(super) local_memory: u64,
+    /// Does it work on the host's memory?
+    pub(super) is_unified: bool,
+}
+
+impl Facts {
+    pub(super) fn of(device: Id) -> Self {
+        Self {
+            name: device.text(of::CL_DEVICE_NAME),
+            version: device.text(of::CL_DEVICE_VERSION),
+            driver_version: device.text(of::CL_DRIVER_VERSION),
+            memory: device.number(of::CL_DEVICE_GLOBAL_MEM_SIZE),
+            largest_buffer: device.number(of::CL_DEVICE_MAX_MEM_ALLOC_SIZE),
+            // In bits; a power of two by the specification.
+            buffer_align: (device.number(of::CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8).next_power_of_two().max(16),
+            local_memory: device.number(of::CL_DEVICE_LOCAL_MEM_SIZE),
+            is_unified: device.number(of::CL_DEVICE_HOST_UNIFIED_MEMORY) != 0,
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Driver {
+    pub(super) device: Id,
+    pub(super) facts: Facts,
+    pub(super) queue: Queue,
+    pub(super) context: Arc<Context>,
+}
+
+impl Driver {
+    pub(super) fn new(device: Id, facts: Facts, context: Arc<Context>) -> Result<Self> {
+        Ok(Self { device, facts, queue: context.queue(device)?, context })
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        // What is still queued uses memory that goes next.
+        let _ = self.queue.finish();
+    }
+}

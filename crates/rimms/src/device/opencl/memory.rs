@@ -1,0 +1,283 @@
+//! An OpenCL device's memory: blocks at addresses, and the copies between them and the host.
+//!
+//! OpenCL's memory has no addresses, only buffers. Here a marking system gives
+//! addresses out: over the one large buffer of a [`Slab`](Memory::Slab), or over
+//! 2⁶⁰ bytes that nobody has, where each block is a buffer of the
+//! [driver's](Memory::Driver). Either way a place is found by looking for the
+//! buffer that begins last at or before its address; one that is not wholly
+//! inside a live block's buffer is refused.
+//!
+//! All commands go to the device's one queue, in order. A copy in of what fits
+//! into a [staging slot](super::staging) is queued and not waited for; larger ones, and copies out, are.
+
+use super::driver::{Driver, Facts};
+use super::raw::{At, Buffer, Code, Context, Result as Raw, pitch};
+use super::staging::Staging;
+use super::{failed, refused};
+use crate::device::{DeviceError, DeviceErrorKind, DeviceInfo, HostSource, HostTarget, Operation, Rows, Span, Usage};
+use cl3::error_codes::{CL_MEM_COPY_OVERLAP, CL_MEM_OBJECT_ALLOCATION_FAILURE};
+use cl3::error_codes::{CL_OUT_OF_HOST_MEMORY, CL_OUT_OF_RESOURCES};
+use parking_lot::{Mutex, RwLock};
+use rimms_heap::{HeapKind, MarkingSystem};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// How an OpenCL device's memory is managed.
+///
+/// ```
+/// use rimms::device::opencl::{self, Memory};
+/// let slab = Memory::Slab { bytes: 16 << 20, heap: "next-fit".parse().unwrap() };
+/// for device in opencl::find_with(slab).devices {
+///     println!("{device:?}"); // with 16 MiB each, to see what happens when memory is short
+/// }
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Memory {
+    /// Each block is a buffer that the driver makes: as much as there is, at a call of the driver each.
+    #[default]
+    Driver,
+    /// One large buffer, divided by a marking system: allocation costs no call of the driver.
+    Slab {
+        /// Its size.
+        bytes: u64,
+        /// The marking system.
+        heap: HeapKind,
+    },
+}
+
+/// Where addresses begin: nothing near 0 is an address.
+const BASE: u64 = 1 << 20;
+/// Addresses to give out where each block is a buffer of its own.
+const ADDRESSES: u64 = 1 << 60;
+
+#[derive(Debug)]
+struct Block {
+    buffer: Arc<Buffer>,
+    bytes: u64,
+}
+
+#[derive(Debug)]
+pub(super) struct DeviceMemory {
+    kind: Memory,
+    align: u64,
+    /// All that may be in use at once, and in one piece.
+    most: u64,
+    largest: u64,
+    marks: Mutex<Box<dyn MarkingSystem>>,
+    /// By address.
+    buffers: RwLock<BTreeMap<u64, Block>>,
+    staging: Mutex<Staging>,
+}
+
+impl DeviceMemory {
+    pub(super) fn new(context: &Context, facts: &Facts, kind: Memory) -> Result<Self, String> {
+        let mut buffers = BTreeMap::new();
+        let marks = match kind {
+            Memory::Driver => HeapKind::default().build(BASE, ADDRESSES),
+            Memory::Slab { bytes, heap } => {
+                if bytes > facts.largest_buffer {
+                    let most = facts.largest_buffer;
+                    return Err(format!("{bytes} bytes in one piece are wanted, the driver gives {most} at most"));
+                }
+                let size = usize::try_from(bytes).map_err(|e| e.to_string())?;
+                let buffer = context.buffer(size).map_err(|e| format!("no buffer of {bytes} bytes: {e}"))?;
+                buffers.insert(BASE, Block { buffer: Arc::new(buffer), bytes });
+                heap.build(BASE, bytes)
+            }
+        };
+        let (most, largest) = match kind {
+            Memory::Driver => (facts.memory, facts.largest_buffer),
+            Memory::Slab { bytes, .. } => (bytes, bytes),
+        };
+        Ok(Self {
+            kind,
+            align: facts.buffer_align,
+            most,
+            largest,
+            marks: Mutex::new(marks.map_err(|e| e.to_string())?),
+            buffers: RwLock::new(buffers),
+            staging: Mutex::new(Staging::default()),
+        })
+    }
+
+    pub(super) fn is_slab(&self) -> bool {
+        matches!(self.kind, Memory::Slab { .. })
+    }
+
+    /// Bytes in all, where that is known.
+    pub(super) fn capacity(&self) -> Option<u64> {
+        match self.kind {
+            Memory::Driver => None,
+            Memory::Slab { bytes, .. } => Some(bytes),
+        }
+    }
+
+    pub(super) fn footprint(&self, bytes: u64) -> u64 {
+        match self.kind {
+            Memory::Driver => bytes,
+            Memory::Slab { heap, .. } => heap.footprint(bytes, self.align),
+        }
+    }
+
+    pub(super) fn allocate(&self, info: &DeviceInfo, context: &Context, bytes: u64) -> Result<u64, DeviceError> {
+        let refuse = |kind, message: String| Err(DeviceError::new(info, Operation::Allocate, kind, message));
+        if bytes > self.largest {
+            let message = format!("{bytes} bytes in one piece are wanted, there are {} at most", self.largest);
+            return refuse(DeviceErrorKind::NeverFits { wanted: bytes, capacity: self.largest }, message);
+        }
+        let mut marks = self.marks.lock();
+        let free = self.most.saturating_sub(marks.report().used);
+        if self.is_slab() {
+            return marks.allocate(bytes, self.align).map_err(|e| refused(info, Operation::Allocate, &e));
+        }
+        let full = |why: &str| {
+            let message = format!("no room for {bytes} bytes: {free} of {} are free{why}", self.most);
+            refuse(DeviceErrorKind::Full { wanted: bytes, free, capacity: self.most }, message)
+        };
+        if bytes > free {
+            return full("");
+        }
+        let address = marks.allocate(bytes, self.align).map_err(|e| refused(info, Operation::Allocate, &e))?;
+        let made = match usize::try_from(bytes) {
+            Ok(size) => context.buffer(size.max(1)),
+            Err(_) => Err(Code(CL_MEM_OBJECT_ALLOCATION_FAILURE)),
+        };
+        match made {
+            Ok(buffer) => {
+                self.buffers.write().insert(address, Block { buffer: Arc::new(buffer), bytes });
+                Ok(address)
+            }
+            Err(code) => {
+                let _ = marks.free(address);
+                match code.0 {
+                    CL_MEM_OBJECT_ALLOCATION_FAILURE | CL_OUT_OF_RESOURCES | CL_OUT_OF_HOST_MEMORY => {
+                        full(&format!(", but the driver gives none: {code}"))
+                    }
+                    _ => Err(failed(info, Operation::Allocate, code)),
+                }
+            }
+        }
+    }
+
+    pub(super) fn free(&self, info: &DeviceInfo, address: u64) -> Result<(), DeviceError> {
+        // The block goes before its address is another's.
+        let mut marks = self.marks.lock();
+        marks.free(address).map_err(|e| refused(info, Operation::Free, &e))?;
+        if !self.is_slab() {
+            self.buffers.write().remove(&address);
+        }
+        Ok(())
+    }
+
+    pub(super) fn usage(&self) -> Usage {
+        let r = self.marks.lock().report();
+        let (free, largest_free) = match self.kind {
+            Memory::Driver => {
+                let free = self.most.saturating_sub(r.used);
+                (free, free.min(self.largest))
+            }
+            Memory::Slab { .. } => (r.free, r.largest_free),
+        };
+        Usage { used: r.used, free, largest_free, blocks: r.live, metadata: r.metadata_bytes }
+    }
+
+    /// The buffer that all of a span lies in, and where in it the span begins.
+    pub(super) fn locate(
+        &self,
+        info: &DeviceInfo,
+        operation: Operation,
+        span: &Span,
+    ) -> Result<(Arc<Buffer>, usize), DeviceError> {
+        let buffers = self.buffers.read();
+        let found = buffers.range(..=span.address).next_back().and_then(|(start, block)| {
+            let offset = span.address - start;
+            let end = offset.checked_add(span.rows.extent() as u64)?;
+            (end <= block.bytes).then(|| (block.buffer.clone(), offset as usize))
+        });
+        found.ok_or_else(|| {
+            let message = format!("no block of {} holds all of what begins at {:#x}", info.name, span.address);
+            DeviceError::new(info, operation, DeviceErrorKind::Invalid, message)
+        })
+    }
+
+    pub(super) fn write(
+        &self,
+        info: &DeviceInfo,
+        driver: &Driver,
+        from: &HostSource<'_>,
+        to: &Span,
+    ) -> Result<(), DeviceError> {
+        DeviceError::check_shapes(info, Operation::Upload, from.rows(), &to.rows)?;
+        let (buffer, offset) = self.locate(info, Operation::Upload, to)?;
+        let mut staging = self.staging.lock();
+        let done = match from.whole().filter(|_| to.rows.is_run()) {
+            Some(bytes) => staging.write(driver, bytes, at(&buffer, offset, &to.rows)),
+            None if to.rows.bytes() == 0 => Ok(()),
+            None => driver.queue.write_rows(from, at(&buffer, offset, &to.rows)),
+        };
+        done.and_then(|()| driver.queue.flush()).map_err(|code| failed(info, Operation::Upload, code))
+    }
+
+    pub(super) fn read(
+        &self,
+        info: &DeviceInfo,
+        driver: &Driver,
+        from: &Span,
+        to: &mut HostTarget<'_>,
+    ) -> Result<(), DeviceError> {
+        DeviceError::check_shapes(info, Operation::Download, &from.rows, to.rows())?;
+        let (buffer, offset) = self.locate(info, Operation::Download, from)?;
+        let place = at(&buffer, offset, &from.rows);
+        let done = match to.whole().filter(|_| from.rows.is_run()) {
+            _ if from.rows.bytes() == 0 => Ok(()),
+            Some(bytes) => driver.queue.read(place, bytes),
+            None => driver.queue.read_rows(place, to),
+        };
+        done.map_err(|code| failed(info, Operation::Download, code))
+    }
+
+    /// From a block of this memory, or of `source`, which is of the same context.
+    pub(super) fn copy(
+        &self,
+        info: &DeviceInfo,
+        driver: &Driver,
+        source: &Self,
+        from: &Span,
+        to: &Span,
+    ) -> Result<(), DeviceError> {
+        DeviceError::check_shapes(info, Operation::Copy, &from.rows, &to.rows)?;
+        let (source, start) = source.locate(info, Operation::Copy, from)?;
+        let (target, end) = self.locate(info, Operation::Copy, to)?;
+        copy(driver, (&source, start, &from.rows), (&target, end, &to.rows))
+            .and_then(|()| driver.queue.flush())
+            .map_err(|code| failed(info, Operation::Copy, code))
+    }
+}
+
+fn at<'a>(buffer: &'a Buffer, offset: usize, rows: &Rows) -> At<'a> {
+    At { buffer, offset, pitch: pitch(rows) }
+}
+
+/// Queues a copy between two places of the same shape.
+pub(super) fn copy(
+    driver: &Driver,
+    (from, start, from_rows): (&Buffer, usize, &Rows),
+    (to, end, to_rows): (&Buffer, usize, &Rows),
+) -> Raw<()> {
+    let queue = &driver.queue;
+    let (source, target) = (at(from, start, from_rows), at(to, end, to_rows));
+    if from_rows.bytes() == 0 {
+        return Ok(());
+    }
+    if from_rows.is_run() && to_rows.is_run() {
+        return queue.copy(source, target, from_rows.bytes());
+    }
+    match queue.copy_rows(source, target, from_rows) {
+        // Rows of two tiles side by side do not overlap, but may look so to a driver.
+        Err(Code(CL_MEM_COPY_OVERLAP)) => (0..from_rows.rows).try_for_each(|i| {
+            let source = At { offset: start + i * source.pitch, ..source };
+            queue.copy(source, At { offset: end + i * target.pitch, ..target }, from_rows.row_bytes)
+        }),
+        done => done,
+    }
+}

@@ -1,0 +1,242 @@
+//! Devices with an OpenCL driver, version 1.2 or later.
+//!
+//! The loader and its drivers are looked for at run time ([`find`]): to build
+//! takes nothing, and a machine without any says why there is none. Each OpenCL device is a
+//! [`Device`] with one unit of its name, `opencl0`, `opencl1` …
+//!
+//! * **Memory** is the driver's, or one large buffer under a marking system
+//!   ([`Memory`]). Devices of one platform share a context, so copies between
+//!   them are direct, unless they have such a buffer: no two devices may work on one at once.
+//! * **Order.** One queue a device, worked off in order. Launches are queued
+//!   and not waited for, nor are small copies in; copies out are. What
+//!   fails in between shows at the next operation, and loses the device.
+//! * **Kernels** are OpenCL C, in `kernels/`, built on first use and kept on disk. They take
+//!   buffers and offsets, never parts of buffers: drivers differ in which parts they allow, and two in three
+//!   do not check. Only kernels of the user's get parts, where these are aligned, and otherwise a copy.
+//! * **Host memory** (mode `zero-copy`) is used where it lies, by a buffer over it; such launches are waited for.
+//!
+//! Who checks what: operands are inside their blocks and fit the call (`memory`, `op`); that
+//! they are inside a live buffer, and aligned for their elements, is checked here.
+
+mod cache;
+mod driver;
+mod fft;
+mod launch;
+mod memory;
+mod probe;
+mod program;
+mod raw;
+mod scratch;
+mod staging;
+mod user;
+
+pub use memory::Memory;
+pub use probe::{Found, find, find_with};
+
+use super::{
+    Capability, Device, DeviceError, DeviceErrorKind, DeviceInfo, HostSource, HostTarget, Operand, Operation, Span,
+    UnitInfo, Usage,
+};
+use crate::op::{Call, Target};
+use cl3::error_codes as codes;
+use driver::Driver;
+use memory::DeviceMemory;
+use parking_lot::Mutex;
+use program::Programs;
+use raw::{Code, Event};
+use rimms_heap::HeapError;
+use scratch::Scratch;
+use std::any::Any;
+use std::sync::{Arc, OnceLock};
+
+/// Launches whose end was not seen yet, before somebody looks whether some have ended.
+const UNSEEN: usize = 64;
+
+/// An OpenCL device. Made by [`find`].
+///
+/// ```
+/// use rimms::device::{Device, opencl};
+/// for device in opencl::find().devices {
+///     let info = device.info();
+///     println!("{}: {}", info.name, info.description); // opencl0: pthread-…, 16 GiB (Portable Computing Language)
+/// }
+/// ```
+#[derive(Debug)]
+pub struct OpenCl {
+    info: DeviceInfo,
+    memory: DeviceMemory,
+    programs: Mutex<Programs>,
+    scratch: Mutex<Scratch>,
+    /// Launches that may still be running, in order.
+    unseen: Mutex<Vec<Event>>,
+    /// Why it is gone, once it is.
+    lost: OnceLock<Box<str>>,
+    /// The last to go: it waits for what is queued.
+    driver: Driver,
+}
+
+impl OpenCl {
+    fn new(number: usize, driver: Driver, platform: &str, version: &str, memory: Memory) -> Result<Self, String> {
+        let facts = &driver.facts;
+        let memory = DeviceMemory::new(&driver.context, facts, memory)?;
+        let name: Box<str> = format!("opencl{number}").into();
+        let bytes = memory.capacity().unwrap_or(facts.memory);
+        let shared = if facts.is_unified { ", shared with the host" } else { "" };
+        let info = DeviceInfo {
+            description: format!("{}, {} MiB{shared} ({platform}, {version})", facts.name, bytes >> 20).into(),
+            target: Target::OpenCl,
+            capacity: memory.capacity(),
+            shares_host_memory: facts.is_unified,
+            units: vec![UnitInfo { name: name.clone(), capability: Capability::ALL }],
+            name,
+        };
+        let programs = Mutex::new(Programs::new(&driver, &format!("{platform}\n{version}")));
+        let (scratch, unseen) = (Mutex::default(), Mutex::default());
+        Ok(Self { info, memory, programs, scratch, unseen, lost: OnceLock::new(), driver })
+    }
+
+    /// Refuses if the device is gone; looks how the launches ended that have ended.
+    fn check(&self, operation: Operation) -> Result<(), DeviceError> {
+        let mut unseen = self.unseen.lock();
+        let mut seen = 0;
+        for event in unseen.iter() {
+            match event.outcome() {
+                None => break,
+                Some(Ok(())) => {}
+                Some(Err(code)) => {
+                    let _ = self.lost.set(format!("a kernel that was queued before failed: {code}").into());
+                }
+            }
+            seen += 1;
+        }
+        unseen.drain(..seen);
+        drop(unseen);
+        match self.lost.get() {
+            None => Ok(()),
+            Some(why) => Err(DeviceError::new(&self.info, operation, DeviceErrorKind::Lost, why.clone())),
+        }
+    }
+
+    /// Notes a launch. Now and then it looks at those before.
+    fn launched(&self, event: Event) {
+        let mut unseen = self.unseen.lock();
+        unseen.push(event);
+        let is_due = unseen.len().is_multiple_of(UNSEEN);
+        drop(unseen);
+        if is_due {
+            let _ = self.check(Operation::Launch);
+        }
+    }
+
+    /// If that is how it ended, the device is gone.
+    fn seen<T>(&self, done: Result<T, DeviceError>) -> Result<T, DeviceError> {
+        if let Err(error) = &done
+            && error.kind == DeviceErrorKind::Lost
+        {
+            let _ = self.lost.set(error.message.clone());
+        }
+        done
+    }
+}
+
+/// What a driver's refusal means.
+fn failed(info: &DeviceInfo, operation: Operation, code: Code) -> DeviceError {
+    let kind = match code.0 {
+        codes::CL_DEVICE_NOT_AVAILABLE
+        | codes::CL_INVALID_CONTEXT
+        | codes::CL_INVALID_COMMAND_QUEUE
+        | codes::CL_INVALID_DEVICE => DeviceErrorKind::Lost,
+        _ => DeviceErrorKind::Failed,
+    };
+    DeviceError::new(info, operation, kind, format!("the OpenCL driver says {code}"))
+}
+
+/// What a marking system's refusal means.
+fn refused(info: &DeviceInfo, operation: Operation, e: &HeapError) -> DeviceError {
+    let kind = match *e {
+        HeapError::NeverFits { wanted, capacity, .. } => DeviceErrorKind::NeverFits { wanted, capacity },
+        HeapError::Full { wanted, free, capacity, .. } => DeviceErrorKind::Full { wanted, free, capacity },
+        HeapError::Fragmented { wanted, free, largest_free, .. } => {
+            DeviceErrorKind::Fragmented { wanted, free, largest: largest_free }
+        }
+        _ => DeviceErrorKind::Invalid,
+    };
+    DeviceError::new(info, operation, kind, e.to_string())
+}
+
+impl Device for OpenCl {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    fn allocate(&self, bytes: u64) -> Result<u64, DeviceError> {
+        self.check(Operation::Allocate)?;
+        self.seen(self.memory.allocate(&self.info, &self.driver.context, bytes))
+    }
+
+    fn footprint(&self, bytes: u64) -> u64 {
+        self.memory.footprint(bytes)
+    }
+
+    fn free(&self, address: u64) -> Result<(), DeviceError> {
+        self.memory.free(&self.info, address)
+    }
+
+    fn usage(&self) -> Usage {
+        self.memory.usage()
+    }
+
+    fn upload(&self, from: &HostSource<'_>, to: &Span) -> Result<(), DeviceError> {
+        self.check(Operation::Upload)?;
+        self.seen(self.memory.write(&self.info, &self.driver, from, to))
+    }
+
+    fn download(&self, from: &Span, to: &mut HostTarget<'_>) -> Result<(), DeviceError> {
+        let done = self.memory.read(&self.info, &self.driver, from, to);
+        // All that was queued before is over now.
+        self.check(Operation::Download)?;
+        self.seen(done)
+    }
+
+    fn copy_within(&self, from: &Span, to: &Span) -> Result<(), DeviceError> {
+        self.check(Operation::Copy)?;
+        self.seen(self.memory.copy(&self.info, &self.driver, &self.memory, from, to))
+    }
+
+    /// From a device of the same platform whose blocks are buffers of their own, as this one's are.
+    fn copy_from(&self, peer: &dyn Device, from: &Span, to: &Span) -> Result<(), DeviceError> {
+        let peer = peer.as_any().downcast_ref::<Self>();
+        let Some(peer) = peer.filter(|peer| {
+            let is_shared = Arc::ptr_eq(&peer.driver.context, &self.driver.context);
+            is_shared && !peer.memory.is_slab() && !self.memory.is_slab()
+        }) else {
+            return Err(DeviceError::unsupported(&self.info, Operation::Copy));
+        };
+        self.check(Operation::Copy)?;
+        let ordered = || {
+            let written = peer.driver.queue.marker()?;
+            peer.driver.queue.flush()?;
+            self.driver.queue.wait_for(&written)
+        };
+        ordered().map_err(|code| failed(&self.info, Operation::Copy, code))?;
+        self.memory.copy(&self.info, &self.driver, &peer.memory, from, to)?;
+        // The peer goes on, and may write what is read here: not before that is over.
+        self.seen(self.driver.queue.finish().map_err(|code| failed(&self.info, Operation::Copy, code)))?;
+        peer.check(Operation::Copy)
+    }
+
+    fn launch(&self, _unit: usize, call: &Call, operands: &[Operand<'_>]) -> Result<(), DeviceError> {
+        self.check(Operation::Launch)?;
+        self.seen(launch::run(self, call, operands))
+    }
+
+    fn finish(&self) -> Result<(), DeviceError> {
+        let done = self.driver.queue.finish();
+        self.check(Operation::Finish)?;
+        self.seen(done.map_err(|code| failed(&self.info, Operation::Finish, code)))
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}

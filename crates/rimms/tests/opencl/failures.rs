@@ -1,0 +1,122 @@
+//! What goes wrong on OpenCL devices, and what is left when it has.
+#![allow(unsafe_code)]
+
+use crate::programs::runtime;
+use crate::suite::devices;
+use rimms::device::faulty::{Fault, Faulty, Plan};
+use rimms::device::opencl::Memory;
+use rimms::device::sim::HeapKind;
+use rimms::op::{ClLaunch, UserOp};
+use rimms::{Complex32, Error, Runtime, arg_mut, sched};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+fn in_place(source: &str, launch: fn(usize) -> ClLaunch) -> UserOp {
+    // SAFETY: none of these kernels compiles, or is launched, or touches anything.
+    let op = unsafe { UserOp::builder("mine").inout::<f32>().on_opencl(source, "mine", move |c| Ok(launch(c.len(0)))) };
+    op.on_cpu(|k| Ok(k.output::<f32>(0)?.fill(7.0))).build().unwrap()
+}
+
+#[test]
+#[ignore = "run once a driver"]
+fn what_the_compiler_says_is_shown_and_the_data_are_as_they_were() {
+    let rt = runtime(devices(Memory::Driver)).on("opencl0").unwrap().blocking();
+    let mut x = rt.alloc::<f32>(16).unwrap();
+    x.overwrite().unwrap().fill(1.0).unwrap();
+    let over: fn(usize) -> ClLaunch = |n| ClLaunch::over([n]);
+    let cases: [(&str, fn(usize) -> ClLaunch, &[&str]); 4] = [
+        (
+            "kernel void mine(global float *x) {\n    x[0] = 1.0f;\n    y[0] = 2.0f;\n}",
+            over,
+            &["does not compile", "3:5", "y"],
+        ),
+        ("kernel void yours(global float *x) { }", over, &["no kernel named `mine`"]),
+        ("kernel void mine(global float *x, float more) { }", over, &["takes other arguments"]),
+        ("kernel void mine(global float *x) { }", |n| ClLaunch::over([n]).groups_of([3]), &["do not go into"]),
+    ];
+    for (source, launch, wanted) in cases {
+        let error = rt.call(&in_place(source, launch).call(), &mut [arg_mut(&mut x)]).unwrap_err().to_string();
+        assert!(error.contains("opencl0") && wanted.iter().all(|part| error.contains(part)), "{error}");
+        assert_eq!(x.read().unwrap()[..], [1.0; 16], "{error}");
+    }
+    rt.scale_in_place(2.0, &mut x).unwrap();
+    assert_eq!(x.read().unwrap()[..], [2.0; 16]);
+}
+
+#[test]
+#[ignore = "run once a driver"]
+fn what_can_never_fit_is_refused() {
+    let rt = runtime(devices(Memory::Slab { bytes: 64 << 10, heap: HeapKind::TwoLevel })).on("opencl0").unwrap();
+    let mut x = rt.alloc::<f32>(1 << 16).unwrap();
+    let error = rt.fill(1.0, &mut x).unwrap_err();
+    assert!(matches!(error, Error::NeverFits { .. }), "{error}");
+}
+
+/// Each operation of a device fails once, or the device goes with it: the answer is right, and comes from elsewhere.
+#[test]
+#[ignore = "run once a driver"]
+fn whatever_fails_is_done_elsewhere() {
+    // Gives how many operations there were.
+    let run = |plan| {
+        let device = Arc::new(Faulty::new(devices(Memory::Driver).remove(0), plan));
+        let builder = Runtime::builder().cpus(1).shared_device(device.clone());
+        let rt = builder.policy(sched::by_name("round-robin").unwrap()).build().unwrap();
+        let mut x = rt.alloc::<Complex32>(256).unwrap();
+        let mut y = rt.alloc::<Complex32>(256).unwrap();
+        x.overwrite().unwrap().fill(Complex32::ONE).unwrap();
+        for _ in 0..4 {
+            rt.fft(&x, &mut y).unwrap();
+        }
+        match y.read() {
+            Ok(y) => assert_eq!(y[0], Complex32::new(256.0, 0.0)),
+            // The result was there alone, and did not come back.
+            Err(error) => assert!(error.to_string().contains("opencl0"), "{error}"),
+        }
+        assert_eq!(x.read().unwrap()[..], [Complex32::ONE; 256]);
+        device.operations()
+    };
+    let operations = run(Plan::none());
+    assert!(operations > 4, "{operations} operations");
+    for fault in [Fault::Fail, Fault::CutOff, Fault::Lose] {
+        for nth in 0..operations {
+            run(Plan::nth(nth, fault));
+        }
+    }
+}
+
+/// Every program kept on disk is damaged: it is built again.
+#[test]
+#[ignore = "run once a driver"]
+fn a_damaged_cache_is_built_anew() {
+    let folder = PathBuf::from(std::env::var_os("XDG_CACHE_HOME").unwrap()).join("rimms/opencl");
+    let files = || -> Vec<_> { std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect() };
+    let run = || {
+        let rt = runtime(devices(Memory::Driver)).on("opencl0").unwrap().blocking();
+        let mut x = rt.alloc::<f32>(64).unwrap();
+        rt.fill(3.0, &mut x).unwrap();
+        assert_eq!(x.read().unwrap()[..], [3.0; 64]);
+    };
+    run();
+    let kept: Vec<_> = files().into_iter().map(|file| (std::fs::read(&file).unwrap(), file)).collect();
+    assert!(!kept.is_empty());
+    type Damage = fn(&mut Vec<u8>);
+    let damages: [Damage; 3] = [
+        |bytes| bytes.truncate(bytes.len() / 2),
+        |bytes| bytes.iter_mut().rev().take(9).for_each(|b| *b ^= 0x55),
+        Vec::clear,
+    ];
+    for damage in damages {
+        let damaged: Vec<_> = kept
+            .iter()
+            .map(|(bytes, file)| {
+                let mut bytes = bytes.clone();
+                damage(&mut bytes);
+                std::fs::write(file, &bytes).unwrap();
+                (bytes, file)
+            })
+            .collect();
+        run();
+        let is_new = |(bytes, file): &(Vec<u8>, &PathBuf)| std::fs::read(file).unwrap() != *bytes;
+        assert!(damaged.iter().any(is_new), "what was damaged is written anew");
+    }
+}

@@ -1,0 +1,52 @@
+//! OpenCL devices, on every driver that is here.
+//!
+//! A driver is chosen by the environment, before it is loaded, and some hang when something is wrong. So
+//! the tests proper (`suite`, `failures`, `programs`) are run by those here: by each driver, in a process of its own, in limited time.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod driver;
+mod failures;
+mod programs;
+mod suite;
+
+use driver::Driver;
+
+#[test]
+fn pocl_passes_the_suite() {
+    Driver::pocl().passes("suite::conformance", 120);
+}
+
+#[test]
+fn pocl_does_every_op() {
+    Driver::pocl().passes("suite::ops", 180);
+}
+
+#[test]
+fn pocl_transforms_any_length() {
+    Driver::pocl().passes("suite::transforms", 180);
+}
+
+#[test]
+fn pocl_runs_programs() {
+    Driver::pocl().passes("programs::", 120);
+}
+
+#[test]
+fn pocl_survives_mistakes() {
+    Driver::pocl().passes("failures::", 120);
+}
+
+#[test]
+fn rusticl_passes_the_suite() {
+    Driver::rusticl().passes("suite::conformance", 180);
+}
+
+#[test]
+fn rusticl_does_every_op() {
+    Driver::rusticl().passes("suite::ops", 300);
+}
+
+#[test]
+fn oclgrind_finds_nothing_in_the_kernels() {
+    Driver::oclgrind().finds_nothing("suite::small_ops", 240);
+}

@@ -1,0 +1,128 @@
+//! Programs on OpenCL devices: copies between them, shared memory, ops of the user's own.
+#![allow(unsafe_code)]
+
+use crate::suite::devices;
+use rimms::device::opencl::{Memory, OpenCl};
+use rimms::device::{Device, sim::HeapKind};
+use rimms::op::{ClLaunch, UserOp};
+use rimms::{Complex32, MemoryMode, Runtime, RuntimeBuilder, arg, arg_mut};
+
+pub(crate) fn runtime(devices: Vec<OpenCl>) -> Runtime {
+    devices.into_iter().fold(Runtime::builder().cpus(1), RuntimeBuilder::device).build().unwrap()
+}
+
+#[test]
+#[ignore = "run once a driver"]
+fn devices_of_a_platform_copy_directly_unless_they_have_a_slab() {
+    let slab = Memory::Slab { bytes: 1 << 20, heap: HeapKind::NextFit };
+    for (memory, copies) in [(Memory::Driver, 3), (slab, 4)] {
+        let rt = runtime(devices(memory));
+        let mut x = rt.alloc::<Complex32>(2048).unwrap();
+        x.overwrite().unwrap().write_with(|i| Complex32::cis(0.1 * i as f32)).unwrap();
+        for _ in 0..50 {
+            let before = rt.counters().copies();
+            rt.on("opencl0").unwrap().fft_in_place(&mut x).unwrap();
+            rt.on("opencl1").unwrap().ifft_in_place(&mut x).unwrap();
+            let back = x.read().unwrap();
+            assert!((back[1000] - Complex32::cis(100.0)).norm() < 1e-3);
+            drop(back);
+            assert_eq!(rt.counters().copies() - before, copies, "in, across, out");
+            // Of what is written here again all copies are stale.
+            x.overwrite().unwrap().write_with(|i| Complex32::cis(0.1 * i as f32)).unwrap();
+        }
+    }
+}
+
+#[test]
+#[ignore = "run once a driver"]
+fn nothing_is_copied_where_memory_is_shared() {
+    let builder = Runtime::builder().cpus(1).memory_mode(MemoryMode::ZeroCopy);
+    let rt = devices(Memory::Driver).into_iter().fold(builder, RuntimeBuilder::device).build().unwrap();
+    let mut x = rt.alloc::<Complex32>(64 * 256).unwrap();
+    let mut y = rt.alloc::<Complex32>(64 * 256).unwrap();
+    x.overwrite().unwrap().write_with(|i| Complex32::cis(0.1 * i as f32)).unwrap();
+    x.fragment(64).unwrap();
+    y.fragment(64).unwrap();
+    for i in 0..64 {
+        rt.on("opencl0").unwrap().fft(&x[i], &mut y[i]).unwrap();
+        rt.on(if i % 2 == 0 { "cpu0" } else { "opencl1" }).unwrap().ifft_in_place(&mut y[i]).unwrap();
+    }
+    let back = y.read().unwrap();
+    for (i, back) in back.iter().enumerate() {
+        assert!((back - Complex32::cis(0.1 * i as f32)).norm() < 1e-3, "element {i}");
+    }
+    drop(back);
+    assert_eq!((rt.counters().copies(), rt.counters().bytes()), (0, 0));
+}
+
+#[test]
+#[ignore = "run once a driver"]
+fn more_data_than_memory_passes_through() {
+    let rt = runtime(devices(Memory::Slab { bytes: 64 << 10, heap: HeapKind::TwoLevel })).on("opencl0").unwrap();
+    let mut all: Vec<_> = (0..20).map(|_| rt.alloc::<f32>(4096).unwrap()).collect();
+    for (i, x) in all.iter_mut().enumerate() {
+        rt.fill(i as f32, x).unwrap();
+    }
+    for x in &mut all {
+        rt.scale_in_place(2.0, x).unwrap();
+    }
+    for (i, x) in all.iter().enumerate() {
+        assert_eq!(x.read().unwrap()[..], [2.0 * i as f32; 4096]);
+    }
+}
+
+/// A kernel that shows where it was given a wrong pointer: it writes all of its operand.
+fn ramp() -> UserOp {
+    const SOURCE: &str = "
+        kernel void ramp(global const float *x, global float *y, local float *shared, float factor) {
+            size_t i = get_global_id(0);
+            shared[get_local_id(0)] = factor * i;
+            barrier(CLK_LOCAL_MEM_FENCE);
+            y[i] = x[i] + shared[get_local_id(0)];
+        }";
+    let op = UserOp::builder("ramp").input::<f32>().output::<f32>();
+    let op = op.shape(|len| if len[0] == len[1] { Ok(()) } else { Err("both are of one length".into()) });
+    // SAFETY: an item for each element of both.
+    let op = unsafe {
+        op.on_opencl(SOURCE, "ramp", |c| {
+            Ok(ClLaunch::over([c.len(0)]).groups_of([1]).local_memory(4).value(*c.params::<f32>()?))
+        })
+    };
+    op.build().unwrap()
+}
+
+#[test]
+#[ignore = "run once a driver"]
+fn ops_of_the_users_own_take_fragments_at_any_place_and_tiles() {
+    let (rt, ramp) = (runtime(devices(Memory::Driver)).on("opencl0").unwrap(), ramp());
+    let (mut x, mut y) = (rt.alloc::<f32>(24 * 35).unwrap(), rt.alloc::<f32>(24 * 35).unwrap());
+    // 35 floats are no multiple of what any driver asks of a part of a buffer.
+    x.overwrite().unwrap().write_with(|i| i as f32).unwrap();
+    rt.fill(-1.0, &mut y).unwrap();
+    x.fragment(24).unwrap();
+    y.fragment(24).unwrap();
+    for i in (0..24).step_by(2) {
+        rt.call(&ramp.with(0.5_f32), &mut [arg(&x[i]), arg_mut(&mut y[i])]).unwrap();
+    }
+    y.join().unwrap();
+    for (i, found) in y.read().unwrap().iter().enumerate() {
+        let wanted = if (i / 35) % 2 == 0 { i as f32 + 0.5 * (i % 35) as f32 } else { -1.0 };
+        assert_eq!(*found, wanted, "element {i}");
+    }
+}
+
+#[test]
+#[ignore = "run once a driver"]
+fn a_chain_is_queued_and_only_its_end_is_waited_for() {
+    for device in devices(Memory::Driver) {
+        let name = device.info().name.clone();
+        let rt = Runtime::builder().cpus(0).device(device).build().unwrap().on(&name).unwrap();
+        let mut x = rt.alloc::<f32>(1 << 16).unwrap();
+        x.overwrite().unwrap().fill(1.0).unwrap();
+        for _ in 0..300 {
+            rt.scale_in_place(1.01, &mut x).unwrap();
+        }
+        let wanted = 1.01_f64.powi(300);
+        assert!((f64::from(x.read().unwrap()[77]) / wanted - 1.0).abs() < 1e-4);
+    }
+}
