@@ -57,3 +57,8 @@ pub use trace::{Cause, Counters};
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+/// So are those of the page on boards.
+#[cfg(all(doctest, unix))]
+#[doc = include_str!("../../../docs/zynq.md")]
+struct Zynq;

@@ -1,12 +1,23 @@
 //! The examples are run, not only compiled.
-#![allow(missing_docs, unreachable_pub)]
+#![allow(missing_docs, unreachable_pub, dead_code)]
 
+#[path = "../examples/axi_fft.rs"]
+mod axi_fft;
 #[path = "../examples/checked_kernel.rs"]
 mod checked_kernel;
 #[path = "../examples/listing4.rs"]
 mod listing4;
 #[path = "../examples/user_op.rs"]
 mod user_op;
+
+#[test]
+#[cfg(unix)]
+fn axi_fft_runs_on_the_imitation_and_says_what_it_misses_on_a_board() {
+    axi_fft::run(&[]).unwrap();
+    let error = axi_fft::run(&["udmabuf0", "/dev/uio0", "/dev/uio1"]).unwrap_err().to_string();
+    assert!(error.contains("there is no DMA buffer `udmabuf0`"), "{error}");
+    assert!(axi_fft::run(&["udmabuf0"]).is_err());
+}
 
 #[test]
 fn listing4_runs() {

@@ -1,6 +1,6 @@
 //! A device that waits for a sign: wraps any other, for tests of what happens while calls are in flight.
 
-use super::{Device, DeviceError, DeviceInfo, HostSource, HostTarget, Operand, Span, Usage};
+use super::{Device, DeviceError, DeviceInfo, HostSource, HostTarget, Lent, Operand, Span, Usage};
 use crate::op::Call;
 use parking_lot::{Condvar, Mutex};
 use std::any::Any;
@@ -126,6 +126,14 @@ impl Device for Gated {
 
     fn invalidate(&self, span: &Span) -> Result<(), DeviceError> {
         self.inner.invalidate(span)
+    }
+
+    fn lends_memory(&self) -> bool {
+        self.inner.lends_memory()
+    }
+
+    fn lend(&self, address: u64) -> Option<Lent> {
+        self.inner.lend(address)
     }
 
     fn as_any(&self) -> &dyn Any {

@@ -13,7 +13,9 @@
 //!   one does) and reports it.
 //! * **What a failure leaves.** A failed `allocate` or `free` changes nothing.
 //!   A failed transfer leaves its target undefined, its source untouched. A
-//!   failed launch leaves Out and InOut operands undefined, In operands untouched.
+//!   failed launch leaves Out and InOut operands undefined, In operands untouched;
+//!   but one that is refused as [`Unsupported`](DeviceErrorKind::Unsupported), since a unit does not reach operands
+//!   where they lie (tiles that share cache lines with others, say), has done nothing.
 //! * **Fresh memory** holds no particular bytes; a simulated device poisons it.
 //! * **Time.** A device may return from a launch, an upload or a copy when it
 //!   is queued, as long as all that it is asked for afterwards comes after it.
@@ -42,11 +44,13 @@ pub mod opencl;
 pub mod sim;
 mod span;
 mod staging;
+#[cfg(unix)]
+pub mod udma;
 
 pub use capability::{Capability, Lengths, OpSupport};
 pub use error::{DeviceError, DeviceErrorKind, Operation};
 pub(crate) use host::launch::panic_message;
-pub use span::{HostSource, HostTarget, Operand, Rows, Span};
+pub use span::{HostSource, HostTarget, Lent, Operand, Rows, Span};
 
 use crate::op::{Call, Target};
 use std::any::Any;
@@ -173,6 +177,17 @@ pub trait Device: Send + Sync + fmt::Debug {
     /// Where the device fails.
     fn invalidate(&self, _span: &Span) -> Result<(), DeviceError> {
         Ok(())
+    }
+
+    /// May the host work on blocks of this memory as on its own? Data of a runtime in mode `zero-copy` lie there then, and
+    /// operands in such blocks are reached by the device. Asked once, when a runtime is built.
+    fn lends_memory(&self) -> bool {
+        false
+    }
+
+    /// The block at this address, for the host to work on until it is freed; `None` where that cannot be.
+    fn lend(&self, _address: u64) -> Option<Lent> {
+        None
     }
 
     /// The device itself, for a peer of the same backend that looks for a direct way. A wrapper gives what it wraps.

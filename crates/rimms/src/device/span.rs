@@ -142,6 +142,37 @@ impl Operand<'_> {
     }
 }
 
+/// A block of a device's memory that the host works on as on its own.
+///
+/// ```
+/// use rimms::device::{Device, udma::{Udma, imitation::System}};
+/// # let folder = tempfile::tempdir().unwrap();
+/// let system = System::new(folder.path(), 1 << 16)?;
+/// let device = system.device(Default::default())?;
+/// let block = device.allocate(256).unwrap();
+/// assert!(device.lend(block).unwrap().start().is_aligned());
+/// # Ok::<(), rimms::device::udma::UdmaError>(())
+/// ```
+#[derive(Debug)]
+pub struct Lent {
+    start: NonNull<u8>,
+}
+
+impl Lent {
+    /// # Safety
+    /// The block's bytes are initialised memory from here on, aligned to 64, for as long as the block is live and the device
+    /// exists; the device reads and writes them only where it is asked to.
+    #[inline]
+    pub const unsafe fn new(start: NonNull<u8>) -> Self {
+        Self { start }
+    }
+
+    /// Its first byte.
+    pub const fn start(&self) -> NonNull<u8> {
+        self.start
+    }
+}
+
 /// Host bytes to be read.
 #[derive(Debug, Clone, Copy)]
 pub struct HostSource<'a> {

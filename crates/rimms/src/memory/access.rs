@@ -182,6 +182,17 @@ impl Node {
         }
     }
 
+    /// The writer has not started after all: what nobody has now since `r` alone had it, is still there.
+    #[cold]
+    pub(crate) fn not_begun(&self, r: ResourceId, role: Role) {
+        if role == Role::InOut {
+            let _ = self.each_leaf(&mut |leaf| -> Result<(), ()> {
+                leaf.change(|state| (state == State::UNINITIALISED).then_some(State::owned(r)));
+                Ok(())
+            });
+        }
+    }
+
     /// `r` no longer has the newest bytes; a leaf that nobody else has is uninitialised then.
     pub(super) fn lose_on(&self, r: ResourceId) {
         let mode = self.datum().resources.mode;

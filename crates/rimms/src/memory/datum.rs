@@ -2,7 +2,7 @@
 //!
 //! One allocation, aligned by hand: an aligned one costs the system allocator
 //! several times a plain one, and two cost twice. NUMA placement and protection
-//! are the system's business.
+//! are the system's business. Only where a device lends its memory (mode `zero-copy`) the bytes lie there.
 //!
 //! A datum is freed by its last owner: the program's handle, a call in flight, or
 //! whoever evicts one of its blocks just now. The last of them finds datums in
@@ -13,7 +13,7 @@
 
 use super::node::{Node, Region};
 use super::residency::Residency;
-use super::resources::Resources;
+use super::resources::{Block, Resources};
 use crate::coherence::{ResourceId, State};
 use crate::device::Span;
 use crate::error::{Error, Result};
@@ -34,10 +34,13 @@ const HOST_ALIGN: usize = 64;
 const PLAIN: usize = align_of::<u128>();
 
 /// What one `hete_Malloc` makes: the header. The host's bytes follow it.
+#[repr(align(16))] // so that its size is a multiple of what plain allocation guarantees
 pub(crate) struct Datum {
     root: Node,
     /// The first of the host's bytes.
     host: NonNull<u8>,
+    /// Where they lie, if not behind the header.
+    _lent: Option<Arc<Block>>,
     element: Element,
     name: Option<Box<str>>,
     pub(super) resources: Arc<Resources>,
@@ -92,19 +95,23 @@ impl Owned {
     ) -> Result<Self> {
         // What plain allocation guarantees need not be made up for.
         let align = align.max(HOST_ALIGN);
-        let (layout, bytes) = len
-            .checked_mul(element.size())
-            .and_then(|bytes| Some((bytes.checked_add(size_of::<Datum>() + align - PLAIN)?, bytes)))
-            .and_then(|(all, bytes)| Some((Layout::from_size_align(all, PLAIN).ok()?, bytes)))
-            .ok_or(Error::HostMemory { bytes: len.saturating_mul(element.size()) })?;
+        let absurd = || Error::HostMemory { bytes: len.saturating_mul(element.size()) };
+        let bytes = len.checked_mul(element.size()).ok_or_else(absurd)?;
+        let lent = resources.lent(bytes)?;
+        let behind = if lent.is_some() { 0 } else { bytes };
+        let layout = behind
+            .checked_add(size_of::<Datum>() + align - PLAIN)
+            .and_then(|all| Layout::from_size_align(all, PLAIN).ok())
+            .ok_or_else(absurd)?;
         // SAFETY: the layout has at least the header's size.
         let datum = NonNull::new(unsafe { alloc(layout) }).ok_or(Error::HostMemory { bytes })?.cast::<Datum>();
         // SAFETY: the block has room for the header, then at most align − PLAIN bytes to the next multiple of
         // `align` (both are multiples of PLAIN), then `bytes`.
-        let host = unsafe {
+        let behind = unsafe {
             let after = datum.add(1).cast::<u8>();
             after.add(after.as_ptr().align_offset(align))
         };
+        let (lent, host) = lent.map_or((None, behind), |(block, lent)| (Some(block), lent.start()));
         freeze(host);
         // Kernels get addresses as numbers.
         let _ = host.as_ptr().expose_provenance();
@@ -113,6 +120,7 @@ impl Owned {
             datum.write(Datum {
                 root: Node::new(datum, Region::run(0, bytes), State::UNINITIALISED),
                 host,
+                _lent: lent,
                 element,
                 name: name.map(Into::into),
                 resources: resources.clone(),
@@ -275,7 +283,7 @@ impl Datum {
     /// This datum by a pointer that may be used for all of its allocation.
     #[inline]
     fn whole(&self) -> NonNull<Datum> {
-        self.host.cast::<Datum>().with_addr(NonNull::from(self).addr())
+        self.root.datum_pointer()
     }
 
     /// The datum's lock.

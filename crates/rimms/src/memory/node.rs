@@ -88,6 +88,12 @@ impl Node {
         unsafe { self.datum.as_ref() }
     }
 
+    /// The same by a pointer that may be used for all of its allocation.
+    #[inline]
+    pub(super) fn datum_pointer(&self) -> NonNull<Datum> {
+        self.datum
+    }
+
     /// Where the view begins in its datum, and where it ends.
     pub(crate) fn extent(&self) -> std::ops::Range<usize> {
         self.region.offset..self.region.end()

@@ -4,7 +4,7 @@ use super::links::Links;
 use super::pressure::Pressure;
 use super::registry::Registry;
 use crate::coherence::{MemoryMode, ResourceId};
-use crate::device::{Device, DeviceError, Usage};
+use crate::device::{Device, DeviceError, Lent, Usage};
 use crate::error::Error;
 use crate::order::Order;
 use crate::trace::{Log, Tally};
@@ -55,6 +55,8 @@ pub(crate) struct Resources {
     pub(crate) links: Links,
     /// The resource of each queue's PE.
     queues: Vec<ResourceId>,
+    /// In mode `zero-copy`, whose memory data lie in, if any device lends its own.
+    lender: Option<ResourceId>,
     all: Vec<Resource>,
     any_lost: AtomicBool,
     /// Since then; only where devices have a time limit.
@@ -83,10 +85,13 @@ impl Resources {
             operations: AtomicU32::new(0),
             last_sign: AtomicU64::new(0),
         };
+        let lends = |(_, device): &(ResourceId, &Arc<dyn Device>)| device.lends_memory();
+        let ids = (0..).map_while(ResourceId::new);
+        let lender = ids.zip(&devices).find(lends).map(|(r, _)| r).filter(|_| mode == MemoryMode::ZeroCopy);
         let all = devices.into_iter().map(resource).collect();
         let (any_lost, unfreed) = (AtomicBool::new(false), Mutex::new(Vec::new()));
         let clock = has_limit.then(Instant::now);
-        Self { mode, tally, log, order, links, queues, all, any_lost, clock, unfreed }
+        Self { mode, tally, log, order, links, queues, lender, all, any_lost, clock, unfreed }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -183,6 +188,23 @@ impl Resources {
         let waiting = std::mem::take(&mut *self.unfreed.lock());
         for (r, address) in waiting {
             self.release(r, address);
+        }
+    }
+
+    /// Storage for a datum, where a device lends its memory for that.
+    ///
+    /// # Errors
+    /// No room there.
+    pub(super) fn lent(self: &Arc<Self>, bytes: usize) -> Result<Option<(Arc<Block>, Lent)>, Error> {
+        let Some(r) = self.lender else { return Ok(None) };
+        let device = self.device(r);
+        let block = self.allocate(r, bytes).map_err(|e| self.failure(e, "alloc", &device.info().name))?;
+        match device.lend(block.address) {
+            Some(lent) => Ok(Some((block, lent))),
+            None => {
+                let why = format!("{} lends its memory, but not the block at {:#x}", device.info().name, block.address);
+                Err(Error::Config(why.into()))
+            }
         }
     }
 

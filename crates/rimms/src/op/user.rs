@@ -31,11 +31,13 @@ pub enum Target {
     Sim,
     /// A device with an OpenCL driver: the kernel is OpenCL C.
     OpenCl,
+    /// An accelerator in programmable logic, which is built for its ops: there are no kernels to give it.
+    Dma,
 }
 
 impl Target {
     /// How many there are.
-    const COUNT: usize = Self::OpenCl as usize + 1;
+    const COUNT: usize = Self::Dma as usize + 1;
 }
 
 type SliceKernel = dyn Fn(&mut KernelArgs<'_>) -> Result<(), KernelError> + Send + Sync;

@@ -15,7 +15,7 @@ use super::monitor::Task;
 use super::pe::{Pe, PeSet};
 use super::submit::INLINE;
 use crate::coherence::MemoryMode;
-use crate::device::{DeviceError, Operand, Span};
+use crate::device::{DeviceError, DeviceErrorKind, Operand, Span};
 use crate::error::{Error, Result};
 use crate::memory::{Hold, Node, bring};
 use crate::op::{Call, Role};
@@ -243,6 +243,10 @@ impl Shared {
                 record(job, error)
             }
             Stop::Launch(error) => {
+                if error.kind == DeviceErrorKind::Unsupported {
+                    // Nothing has happened: what was to be updated there is what it was.
+                    job.operands.iter().for_each(|(node, role)| node.not_begun(pe.resource, *role));
+                }
                 let elsewhere = error.is_retryable();
                 let error = self.resources.failure(error, &job.call.to_string(), pe.name());
                 Failure { elsewhere, ..record(job, error) }

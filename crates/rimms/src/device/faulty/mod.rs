@@ -9,7 +9,8 @@ mod plan;
 pub use plan::{Fault, Plan};
 
 use super::{
-    Device, DeviceError, DeviceErrorKind, DeviceInfo, HostSource, HostTarget, Operand, Operation, Rows, Span, Usage,
+    Device, DeviceError, DeviceErrorKind, DeviceInfo, HostSource, HostTarget, Lent, Operand, Operation, Rows, Span,
+    Usage,
 };
 use crate::op::Call;
 use std::any::Any;
@@ -164,6 +165,14 @@ impl Device for Faulty {
 
     fn invalidate(&self, span: &Span) -> Result<(), DeviceError> {
         self.pass(Operation::Maintain, || self.inner.invalidate(span), || {})
+    }
+
+    fn lends_memory(&self) -> bool {
+        self.inner.lends_memory()
+    }
+
+    fn lend(&self, address: u64) -> Option<Lent> {
+        self.inner.lend(address)
     }
 
     fn as_any(&self) -> &dyn Any {
