@@ -35,8 +35,8 @@ thread_local! {
 pub(crate) fn call(f: impl FnOnce() -> Result<()>) -> hete_Error {
     match catch_unwind(AssertUnwindSafe(f)) {
         Ok(Ok(())) => hete_Error::HETE_OK,
-        Ok(Err(fault)) => failed(fault),
-        Err(panic) => failed(defect(&*panic)),
+        Ok(Err(fault)) => failed(*fault),
+        Err(panic) => failed(*defect(&*panic)),
     }
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn value<T>(otherwise: T, f: impl FnOnce() -> Result<T>) -> T {
         Ok(Err(fault)) => fault,
         Err(panic) => defect(&*panic),
     };
-    failed(fault);
+    failed(*fault);
     otherwise
 }
 
@@ -60,8 +60,8 @@ fn defect(panic: &(dyn std::any::Any + Send)) -> Box<Fault> {
 }
 
 #[cold]
-fn failed(fault: Box<Fault>) -> hete_Error {
-    let Fault { code, message } = *fault;
+fn failed(fault: Fault) -> hete_Error {
+    let Fault { code, message } = fault;
     let message = c_text(&message);
     remember(code, &message);
     let (function, user) = {
