@@ -213,12 +213,7 @@ impl Device for OpenCl {
             return Err(DeviceError::unsupported(&self.info, Operation::Copy));
         };
         self.check(Operation::Copy)?;
-        let ordered = || {
-            let written = peer.driver.queue.marker()?;
-            peer.driver.queue.flush()?;
-            self.driver.queue.wait_for(&written)
-        };
-        ordered().map_err(|code| failed(&self.info, Operation::Copy, code))?;
+        peer.finish()?;
         self.memory.copy(&self.info, &self.driver, &peer.memory, from, to)?;
         // The peer goes on, and may write what is read here: not before that is over.
         self.seen(self.driver.queue.finish().map_err(|code| failed(&self.info, Operation::Copy, code)))?;

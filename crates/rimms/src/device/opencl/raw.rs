@@ -11,8 +11,9 @@
 
 use crate::device::{HostSource, HostTarget, Rows};
 use cl3::command_queue as queue;
-use cl3::types::{CL_BLOCKING, CL_NON_BLOCKING, cl_int};
+use cl3::types::{CL_NON_BLOCKING, cl_int};
 use cl3::{context, device, error_codes, event, kernel, memory, platform, program};
+use parking_lot::Mutex;
 use std::ffi::{CStr, c_void};
 use std::ptr::{self, NonNull};
 
@@ -63,8 +64,8 @@ handle!(
     context::release_context
 );
 handle!(
-    /// Commands of one device, run in order.
-    Queue,
+    /// A [`Queue`] as the driver has it.
+    QueueHandle,
     queue::release_command_queue
 );
 handle!(
@@ -91,7 +92,7 @@ handle!(
 // SAFETY: all calls on these but the setting of kernel arguments may be made from several threads at once (OpenCL 1.2, A.2).
 unsafe impl Sync for Context {}
 // SAFETY: as above.
-unsafe impl Sync for Queue {}
+unsafe impl Sync for QueueHandle {}
 // SAFETY: as above.
 unsafe impl Sync for Buffer {}
 // SAFETY: as above.
@@ -156,7 +157,8 @@ impl Context {
 
     pub(super) fn queue(&self, device: Id) -> Result<Queue> {
         // SAFETY: no properties: commands run in order.
-        Queue::new(unsafe { queue::create_command_queue(self.raw(), device.0.as_ptr(), 0) })
+        let handle = unsafe { queue::create_command_queue(self.raw(), device.0.as_ptr(), 0) };
+        Ok(Queue { handle: QueueHandle::new(handle)?, turn: Mutex::new(()) })
     }
 
     /// Memory that holds no particular bytes.
@@ -275,7 +277,22 @@ pub(super) fn pitch(rows: &Rows) -> usize {
     if rows.rows == 1 { rows.row_bytes } else { rows.pitch }
 }
 
+/// Commands of one device, run in order.
+///
+/// One thread at a time hands commands over, though OpenCL allows more: a driver that runs them in that thread
+/// (PoCL's `basic`, up to 3.1 at least) waits for itself for ever when another comes in between. Nobody has the turn while he waits for
+/// a command.
+#[derive(Debug)]
+pub(super) struct Queue {
+    handle: QueueHandle,
+    turn: Mutex<()>,
+}
+
 impl Queue {
+    fn raw(&self) -> *mut c_void {
+        self.handle.raw()
+    }
+
     /// Begins with what is queued, without waiting.
     pub(super) fn flush(&self) -> Result<()> {
         queue::flush(self.raw()).map_err(Code)
@@ -286,23 +303,26 @@ impl Queue {
         queue::finish(self.raw()).map_err(Code)
     }
 
-    /// Something that is over when all that is queued now is.
-    pub(super) fn marker(&self) -> Result<Event> {
-        // SAFETY: no events are passed.
-        Event::new(unsafe { queue::enqueue_marker_with_wait_list(self.raw(), 0, ptr::null()) })
+    /// Queues a command.
+    fn enqueue(&self, command: impl FnOnce(*mut c_void) -> std::result::Result<*mut c_void, cl_int>) -> Result<Event> {
+        let _turn = self.turn.lock();
+        Event::new(command(self.raw()))
     }
 
-    /// What is queued from now on waits for this event, of whatever queue of the context.
-    pub(super) fn wait_for(&self, event: &Event) -> Result<()> {
-        let events = [event.raw()];
-        // SAFETY: one event is passed, which lives.
-        Event::new(unsafe { queue::enqueue_barrier_with_wait_list(self.raw(), 1, events.as_ptr()) }).map(drop)
+    /// Queues a command, and waits until it is over.
+    fn complete(&self, command: impl FnOnce(*mut c_void) -> std::result::Result<*mut c_void, cl_int>) -> Result<()> {
+        let event = self.enqueue(command)?;
+        // Whatever comes of that, the command must be over.
+        self.flush().and(event.wait()).or_else(|code| self.finish().and(Err(code)))
     }
 
     /// Host → buffer; returns when the bytes are there.
     pub(super) fn write(&self, bytes: &[u8], to: At<'_>) -> Result<()> {
+        let (from, size, target) = (bytes.as_ptr().cast(), bytes.len(), to.buffer.raw());
         // SAFETY: the bytes are borrowed until the command, which is waited for, is over; the driver checks the buffer.
-        unsafe { self.write_from(bytes.as_ptr(), bytes.len(), to, CL_BLOCKING) }.map(drop)
+        self.complete(|queue| unsafe {
+            queue::enqueue_write_buffer(queue, target, CL_NON_BLOCKING, to.offset, size, from, 0, ptr::null())
+        })
     }
 
     /// Host → buffer, without waiting.
@@ -310,26 +330,20 @@ impl Queue {
     /// # Safety
     /// The bytes stay as they are until the command is over.
     pub(super) unsafe fn write_later(&self, bytes: &[u8], to: At<'_>) -> Result<Event> {
-        // SAFETY: the caller's.
-        unsafe { self.write_from(bytes.as_ptr(), bytes.len(), to, CL_NON_BLOCKING) }
-    }
-
-    unsafe fn write_from(&self, from: *const u8, bytes: usize, to: At<'_>, blocking: u32) -> Result<Event> {
-        let (raw, target) = (self.raw(), to.buffer.raw());
-        // SAFETY: the caller's.
-        Event::new(unsafe {
-            queue::enqueue_write_buffer(raw, target, blocking, to.offset, bytes, from.cast(), 0, ptr::null())
+        let (from, size, target) = (bytes.as_ptr().cast(), bytes.len(), to.buffer.raw());
+        // SAFETY: the caller's; the driver checks the buffer.
+        self.enqueue(|queue| unsafe {
+            queue::enqueue_write_buffer(queue, target, CL_NON_BLOCKING, to.offset, size, from, 0, ptr::null())
         })
     }
 
     /// Buffer → host; returns when the bytes are there.
     pub(super) fn read(&self, from: At<'_>, bytes: &mut [u8]) -> Result<()> {
-        let (raw, source, to) = (self.raw(), from.buffer.raw(), bytes.as_mut_ptr().cast());
+        let (to, size, source) = (bytes.as_mut_ptr().cast(), bytes.len(), from.buffer.raw());
         // SAFETY: the bytes are borrowed until the command, which is waited for, is over; the driver checks the buffer.
-        Event::new(unsafe {
-            queue::enqueue_read_buffer(raw, source, CL_BLOCKING, from.offset, bytes.len(), to, 0, ptr::null())
+        self.complete(|queue| unsafe {
+            queue::enqueue_read_buffer(queue, source, CL_NON_BLOCKING, from.offset, size, to, 0, ptr::null())
         })
-        .map(drop)
     }
 
     /// Host → buffer, row by row; returns when the bytes are there.
@@ -337,11 +351,11 @@ impl Queue {
         let (region, start) = (region(from.rows()), [to.offset, 0, 0]);
         // SAFETY: rows of a source are memory that nobody writes while it lives, and the command is waited for; the driver
         // checks the buffer; positions and sizes are arrays of three.
-        Event::new(unsafe {
+        self.complete(|queue| unsafe {
             queue::enqueue_write_buffer_rect(
-                self.raw(),
+                queue,
                 to.buffer.raw(),
-                CL_BLOCKING,
+                CL_NON_BLOCKING,
                 start.as_ptr(),
                 [0; 3].as_ptr(),
                 region.as_ptr(),
@@ -354,18 +368,17 @@ impl Queue {
                 ptr::null(),
             )
         })
-        .map(drop)
     }
 
     /// Buffer → host, row by row; returns when the bytes are there.
     pub(super) fn read_rows(&self, from: At<'_>, to: &mut HostTarget<'_>) -> Result<()> {
         let (region, host_pitch, start) = (region(to.rows()), pitch(to.rows()), [from.offset, 0, 0]);
         // SAFETY: as above; nobody else touches the rows of a target.
-        Event::new(unsafe {
+        self.complete(|queue| unsafe {
             queue::enqueue_read_buffer_rect(
-                self.raw(),
+                queue,
                 from.buffer.raw(),
-                CL_BLOCKING,
+                CL_NON_BLOCKING,
                 start.as_ptr(),
                 [0; 3].as_ptr(),
                 region.as_ptr(),
@@ -378,17 +391,16 @@ impl Queue {
                 ptr::null(),
             )
         })
-        .map(drop)
     }
 
     /// Buffer → buffer of one context, without waiting.
     pub(super) fn copy(&self, from: At<'_>, to: At<'_>, bytes: usize) -> Result<()> {
-        let (raw, source, target) = (self.raw(), from.buffer.raw(), to.buffer.raw());
+        let (source, target) = (from.buffer.raw(), to.buffer.raw());
         // SAFETY: the driver checks both buffers.
-        Event::new(unsafe {
-            queue::enqueue_copy_buffer(raw, source, target, from.offset, to.offset, bytes, 0, ptr::null())
-        })
-        .map(drop)
+        let copied = self.enqueue(|queue| unsafe {
+            queue::enqueue_copy_buffer(queue, source, target, from.offset, to.offset, bytes, 0, ptr::null())
+        });
+        copied.map(drop)
     }
 
     /// The same for rows.
@@ -396,9 +408,9 @@ impl Queue {
         let (starts, region) = ([[from.offset, 0, 0], [to.offset, 0, 0]], region(rows));
         let [source, target] = &starts;
         // SAFETY: the driver checks both buffers; positions and sizes are arrays of three.
-        Event::new(unsafe {
+        let copied = self.enqueue(|queue| unsafe {
             queue::enqueue_copy_buffer_rect(
-                self.raw(),
+                queue,
                 from.buffer.raw(),
                 to.buffer.raw(),
                 source.as_ptr(),
@@ -411,23 +423,24 @@ impl Queue {
                 0,
                 ptr::null(),
             )
-        })
-        .map(drop)
+        });
+        copied.map(drop)
     }
 
     /// Lets the host see what was written to a buffer [over its memory](Context::buffer_over), and waits for it.
     pub(super) fn show(&self, buffer: &Buffer, bytes: usize) -> Result<()> {
         let mapped = self.map(buffer, memory::CL_MAP_READ, bytes)?.as_ptr().cast();
         // SAFETY: mapped just now.
-        Event::new(unsafe { queue::enqueue_unmap_mem_object(self.raw(), buffer.raw(), mapped, 0, ptr::null()) })
-            .map(drop)
+        let unmapped = self
+            .enqueue(|queue| unsafe { queue::enqueue_unmap_mem_object(queue, buffer.raw(), mapped, 0, ptr::null()) });
+        unmapped.map(drop)
     }
 
     fn map(&self, buffer: &Buffer, flags: u64, bytes: usize) -> Result<NonNull<u8>> {
-        let (raw, mut mapped) = (self.raw(), ptr::null_mut());
-        // SAFETY: the driver checks the buffer; what it maps is used within these bytes.
-        Event::new(unsafe {
-            queue::enqueue_map_buffer(raw, buffer.raw(), CL_BLOCKING, flags, 0, bytes, &mut mapped, 0, ptr::null())
+        let (raw, mut mapped) = (buffer.raw(), ptr::null_mut());
+        // SAFETY: the driver checks the buffer; what it maps is used within these bytes, once the command is over.
+        self.complete(|queue| unsafe {
+            queue::enqueue_map_buffer(queue, raw, CL_NON_BLOCKING, flags, 0, bytes, &mut mapped, 0, ptr::null())
         })?;
         NonNull::new(mapped.cast()).ok_or(Code(error_codes::CL_MAP_FAILURE))
     }
@@ -459,19 +472,10 @@ impl Queue {
         }
         let local = range.local.filter(|local| local.len() == range.global.len());
         let (global, dimensions) = (range.global.as_ptr(), range.global.len() as u32);
-        let local = local.map_or(ptr::null(), <[usize]>::as_ptr);
+        let (local, kernel) = (local.map_or(ptr::null(), <[usize]>::as_ptr), kernel.raw());
         // SAFETY: both arrays have as many entries as there are dimensions; the rest is the caller's.
-        Event::new(unsafe {
-            queue::enqueue_nd_range_kernel(
-                self.raw(),
-                kernel.raw(),
-                dimensions,
-                ptr::null(),
-                global,
-                local,
-                0,
-                ptr::null(),
-            )
+        self.enqueue(|queue| unsafe {
+            queue::enqueue_nd_range_kernel(queue, kernel, dimensions, ptr::null(), global, local, 0, ptr::null())
         })
     }
 }
