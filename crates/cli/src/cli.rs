@@ -46,6 +46,8 @@ pub(crate) enum Benchmark {
     },
     /// 2FFT, 2FZF and 3ZIP by size, placement and memory mode: time and copies, beside copies around every call
     Dataflow(DataflowArgs),
+    /// Two kernels one after the other, on a device with an OpenCL driver, beside the same in plain OpenCL
+    Chain(ChainArgs),
     /// Applications by number of repeats, memory mode, heap and way to allocate: Overall, Computation, and what allocation
     /// takes of it
     Apps(AppsArgs),
@@ -71,11 +73,30 @@ pub(crate) struct DataflowArgs {
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     pub(crate) flow: Vec<Dataflow>,
 
+    /// The accelerator: a simulated one, or one with an OpenCL driver, such as opencl0
+    #[arg(long, value_name = "PE", default_value = "acc0")]
+    pub(crate) acc: String,
+
     /// The most points; sizes are the powers of two from 64 on
     #[arg(long, value_name = "N", default_value_t = 1 << 20)]
     pub(crate) max_points: usize,
 
     /// Few points and laps, to see that it works; its times mean little
+    #[arg(long)]
+    pub(crate) quick: bool,
+
+    /// One JSON object on stdout
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ChainArgs {
+    /// The device
+    #[arg(long, value_name = "PE", default_value = "opencl0")]
+    pub(crate) on: String,
+
+    /// Few laps, to see that it works; its times mean little
     #[arg(long)]
     pub(crate) quick: bool,
 
@@ -181,7 +202,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     pub(crate) points: Option<NonZeroUsize>,
 
-    /// PEs to use, by name (cpu0) or kind (cpu); all by default
+    /// PEs to use, by name (cpu0) or kind (cpu, opencl); all by default, simulated ones where there is no real accelerator
     #[arg(long, value_name = "PE,…")]
     pub(crate) on: Option<String>,
 
@@ -207,15 +228,17 @@ pub(crate) struct RunArgs {
     #[arg(long, requires = "costs")]
     pub(crate) fixed_costs: bool,
 
-    /// The marking system of simulated devices: bitset, bitset:BLOCK, next-fit or two-level
-    #[arg(long, value_name = "NAME[:BLOCK]", default_value_t)]
-    pub(crate) heap: HeapKind,
+    /// The marking system of devices: bitset, bitset:BLOCK, next-fit or two-level [default: two-level on simulated ones, the
+    /// driver's own on others]
+    #[arg(long, value_name = "NAME[:BLOCK]")]
+    pub(crate) heap: Option<HeapKind>,
 
     /// One hete_Malloc a row (each), or a stage (fragment); paper style only
     #[arg(long, value_name = "each|fragment", default_value_t)]
     pub(crate) alloc: Alloc,
 
-    /// Memory of each simulated device, such as 4096, 8KiB, 2MiB
+    /// Memory of each device, such as 4096, 8KiB, 2MiB [default: what suits a simulated one, 256 MiB for --heap on others, and
+    /// else all there is]
     #[arg(long, value_name = "SIZE", value_parser = parse_size, allow_hyphen_values = true)]
     pub(crate) device_memory: Option<u64>,
 

@@ -6,7 +6,7 @@ use rimms::runtime::Pe;
 use serde::Serialize;
 
 use crate::cli::DevicesArgs;
-use crate::machine::{self, Machine};
+use crate::machine::{self, Machine, Real};
 use crate::output::{self, Failure};
 
 /// The keys of `--json`.
@@ -14,7 +14,8 @@ use crate::output::{self, Failure};
 struct Listing {
     resources: Vec<Resource>,
     pes: Vec<PeEntry>,
-    missing: &'static str,
+    /// What cannot be used, and why.
+    missing: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -37,15 +38,16 @@ struct PeEntry {
 }
 
 pub(crate) fn run(args: &DevicesArgs) -> Result<String, Failure> {
-    let (rt, _) = Machine::default().runtime(None, Default::default(), rimms::sched::by_name("eft")?)?;
-    let listing = listing(&rt);
+    let machine = Machine::default();
+    let (rt, _) = machine.runtime(None, Default::default(), rimms::sched::by_name("eft")?)?;
+    let listing = listing(&rt, machine.real());
     if args.json {
         return output::json(&listing);
     }
     Ok(text(&listing))
 }
 
-fn listing(rt: &Runtime) -> Listing {
+fn listing(rt: &Runtime, real: &Real) -> Listing {
     let resources = rt.resources();
     let resource_of = |pe: &Pe| {
         let resource = resources.iter().find(|resource| resource.id == pe.resource());
@@ -72,7 +74,7 @@ fn listing(rt: &Runtime) -> Listing {
                 simulated: machine::is_simulated(&resource.name),
             })
             .collect(),
-        missing: machine::NO_REAL_ONE,
+        missing: real.missing.clone(),
     }
 }
 
@@ -99,5 +101,10 @@ fn text(listing: &Listing) -> String {
         let bytes = resource.capacity.map_or_else(|| "-".to_owned(), |bytes| bytes.to_string());
         resources.add_row([&resource.name, &bytes, &resource.description]);
     }
-    format!("{pes}\n{resources}\n{}; simulated ones are used instead.\n", listing.missing)
+    let mut text = format!("{pes}\n{resources}\n");
+    if listing.resources.iter().any(|resource| resource.simulated) {
+        text += "no real accelerator was found; simulated ones are used instead.\n";
+    }
+    listing.missing.iter().for_each(|why| text += &format!("{why}\n"));
+    text
 }

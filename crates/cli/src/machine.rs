@@ -1,12 +1,15 @@
 //! The PEs of this machine, and a runtime made of those that are asked for.
 //!
-//! While no backend for a real accelerator is built in, the paper's accelerators are simulated:
-//! a GPU-like one, an FFT block and a ZIP block, one of each. Whoever uses one is told so.
+//! Accelerators are what has an OpenCL driver. Where there is none, the paper's are simulated: a GPU-like one, an FFT
+//! block and a ZIP block, one of each. Whoever uses one is told so. By name they can be had anywhere.
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 use std::time::Duration;
 
+use rimms::device::opencl::{self, Memory, OpenCl};
 use rimms::device::sim::{ACC_MEMORY, DMA_BUFFER, Sim};
+use rimms::device::{Device, DeviceInfo};
 use rimms::sched::Policy;
 use rimms::{MemoryMode, Result, Runtime};
 use rimms_heap::HeapKind;
@@ -15,8 +18,25 @@ use crate::costs::Costs;
 use crate::output::{self, Failure};
 use crate::watch::{Watched, Watching};
 
-/// Why there are simulated devices.
-pub(crate) const NO_REAL_ONE: &str = "no real accelerator was found: this version has no backend for one";
+/// The real accelerators, and why there are no more.
+#[derive(Debug, Default)]
+pub(crate) struct Real {
+    devices: Vec<Arc<OpenCl>>,
+    pub(crate) missing: Vec<String>,
+}
+
+impl Real {
+    fn find(memory: Memory) -> Self {
+        let opencl::Found { devices, missing } = opencl::find_with(memory);
+        Self { devices: devices.into_iter().map(Arc::new).collect(), missing }
+    }
+
+    /// Why there is none, if there is none.
+    pub(crate) fn none(&self) -> Option<String> {
+        let why = || format!("no real accelerator was found: {}", self.missing.join("; "));
+        self.devices.is_empty().then(why)
+    }
+}
 
 /// A simulated accelerator of the paper's kinds.
 struct Simulated {
@@ -39,10 +59,10 @@ pub(crate) fn is_simulated(name: &str) -> bool {
 /// What the machine is to be made of.
 #[derive(Debug, Default)]
 pub(crate) struct Machine<'a> {
-    /// Memory of each simulated device; by default what suits its kind.
+    /// Memory of each device; by default what suits its kind, or what it has.
     pub(crate) device_memory: Option<u64>,
-    /// Their marking system.
-    pub(crate) heap: HeapKind,
+    /// Their marking system; by default two-level, or what a driver has.
+    pub(crate) heap: Option<HeapKind>,
     /// How long nothing may be done before that is reported.
     pub(crate) watchdog: Option<Duration>,
     /// What is watched on simulated devices.
@@ -51,6 +71,8 @@ pub(crate) struct Machine<'a> {
     pub(crate) timeline: bool,
     /// What is known of costs before.
     pub(crate) costs: Option<&'a Costs>,
+    /// The real accelerators, once somebody has asked for one: to look for them takes a while.
+    pub(crate) real: OnceCell<Real>,
 }
 
 impl Machine<'_> {
@@ -62,7 +84,7 @@ impl Machine<'_> {
         mode: MemoryMode,
         policy: Arc<dyn Policy>,
     ) -> std::result::Result<(Runtime, Watched), Failure> {
-        let known = names();
+        let known = self.names(on);
         let chosen = match on {
             Some(on) => choose(on, &known)?,
             None => known,
@@ -71,17 +93,28 @@ impl Machine<'_> {
         // cpu3 alone takes four to be there.
         let mut builder = Runtime::builder().cpus(cpus.map(|i| i + 1).max().unwrap_or(0));
         let mut watched = Watched::default();
-        for Simulated { name, memory, make } in &SIMULATED {
-            if chosen.iter().any(|pe| pe == name) {
-                if mode == MemoryMode::ZeroCopy {
-                    let why = format!("--memory zero-copy: {name} has a memory of its own; --on cpu has not");
-                    return Err(Failure::Usage(why));
+        let refused = |name: &str| {
+            let why = format!("--memory zero-copy: {name} has a memory of its own; --on cpu has not");
+            Err(Failure::Usage(why))
+        };
+        let is_chosen = |name: &str| chosen.iter().any(|pe| pe == name);
+        if chosen.iter().any(|name| name.starts_with(OPENCL)) {
+            for device in self.real().devices.iter().filter(|device| is_chosen(&device.info().name)) {
+                let DeviceInfo { name, shares_host_memory, .. } = device.info();
+                if mode == MemoryMode::ZeroCopy && !shares_host_memory {
+                    return refused(name);
                 }
-                let option = if self.device_memory.is_some() { "--device-memory" } else { "--heap" };
-                let device = make(name, self.device_memory.unwrap_or(*memory), self.heap);
-                let device = device.map_err(|e| Failure::Usage(format!("{option}: {e}")))?;
-                builder = builder.device(watched.sim(self.watching, name, device));
+                builder = builder.shared_device(device.clone());
             }
+        }
+        for Simulated { name, memory, make } in SIMULATED.iter().filter(|device| is_chosen(device.name)) {
+            if mode == MemoryMode::ZeroCopy {
+                return refused(name);
+            }
+            let option = if self.device_memory.is_some() { "--device-memory" } else { "--heap" };
+            let device = make(name, self.device_memory.unwrap_or(*memory), self.heap.unwrap_or_default());
+            let device = device.map_err(|e| Failure::Usage(format!("{option}: {e}")))?;
+            builder = builder.device(watched.sim(self.watching, name, device));
         }
         if let Some(after) = self.watchdog {
             builder = builder.watchdog(after, output::note);
@@ -99,17 +132,46 @@ impl Machine<'_> {
 }
 
 const CPU: &str = "cpu";
+const OPENCL: &str = "opencl";
 
-/// Every PE there is.
-fn names() -> Vec<String> {
-    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-    let simulated = SIMULATED.iter().map(|device| device.name.to_owned());
-    (0..cpus).map(|i| format!("{CPU}{i}")).chain(simulated).collect()
+impl Machine<'_> {
+    /// What real accelerators there are.
+    pub(crate) fn real(&self) -> &Real {
+        self.real.get_or_init(|| {
+            let heap = self.heap.unwrap_or_default();
+            Real::find(match (self.device_memory, self.heap) {
+                (None, None) => Memory::Driver,
+                (bytes, _) => Memory::Slab { bytes: bytes.unwrap_or(ACC_MEMORY), heap },
+            })
+        })
+    }
+
+    /// Every PE there is for those that `on` asks for; all real ones by default, or else the simulated ones too.
+    fn names(&self, on: Option<&str>) -> Vec<String> {
+        let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+        let mut names: Vec<String> = (0..cpus).map(|i| format!("{CPU}{i}")).collect();
+        let others = || SIMULATED.iter().map(|device| device.name.to_owned());
+        let is_known = |name: &str| {
+            let name = name.trim();
+            others().chain([format!("{CPU}0")]).any(|known| kind(name) == kind(&known))
+        };
+        if on.is_none_or(|on| !on.split(',').all(is_known)) {
+            names.extend(self.real().devices.iter().map(|device| device.info().name.to_string()));
+        }
+        let has_real = names.iter().any(|name| name.starts_with(OPENCL));
+        if on.is_some() || !has_real {
+            names.extend(others());
+        }
+        names
+    }
+}
+
+fn kind(name: &str) -> &str {
+    name.trim_end_matches(|c: char| c.is_ascii_digit())
 }
 
 /// Those of `known` that `on` names, one by one or by kind.
 fn choose(on: &str, known: &[String]) -> std::result::Result<Vec<String>, Failure> {
-    let kind = |name: &str| name.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
     let mut chosen = vec![false; known.len()];
     for wanted in on.split(',').map(str::trim) {
         let mut found = false;
@@ -119,8 +181,9 @@ fn choose(on: &str, known: &[String]) -> std::result::Result<Vec<String>, Failur
             }
         }
         if !found {
-            let kinds = SIMULATED.iter().map(|device| kind(device.name));
-            let all: Vec<String> = std::iter::once(CPU.to_owned()).chain(kinds).chain(known.iter().cloned()).collect();
+            let mut all: Vec<&str> = known.iter().map(|name| kind(name)).collect();
+            all.dedup();
+            all.extend(known.iter().map(String::as_str));
             return Err(Failure::Usage(format!("--on: no PE is named `{wanted}`; known: {}", all.join(", "))));
         }
     }

@@ -3,6 +3,7 @@
 //! | module | subject |
 //! | --- | --- |
 //! | [`dataflow`] | chains of calls by placement and memory mode |
+//! | [`chain`] | two kernels, beside the same in plain OpenCL |
 //! | [`apps`] | applications by memory mode, heap and way to allocate |
 //! | [`rounds`] | contenders in rounds, and what many measurements come to |
 //! | [`subject`] | the operations that are measured, each a closure |
@@ -15,6 +16,7 @@
 
 mod apps;
 mod bytes;
+mod chain;
 mod dataflow;
 mod overhead;
 mod queued;
@@ -32,6 +34,7 @@ pub(crate) fn run(which: &Benchmark) -> Result<String, Failure> {
     match which {
         Benchmark::Overhead { json, quick } => overhead::run(*json, *quick),
         Benchmark::Dataflow(args) => dataflow::run(args),
+        Benchmark::Chain(args) => chain::run(args),
         Benchmark::Apps(args) => apps::run(args),
         Benchmark::Instructions { subject } => {
             let counted = single_step::instructions(subject::by_id(subject)?, single_step::TIMES);

@@ -27,8 +27,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<String, Failure> {
     let watching = Watching { check: args.check, count: args.mem_counts };
     let RunArgs { device_memory, heap, watchdog, .. } = *args;
     let costs = args.costs.as_deref().map(|file| Costs::read(file, args.fixed_costs)).transpose()?;
-    let runtime = |mode, timeline| {
-        let machine = Machine { device_memory, heap, watchdog, watching, timeline, costs: costs.as_ref() };
+    let mut machine = Machine { device_memory, heap, watchdog, watching, costs: costs.as_ref(), ..Machine::default() };
+    let mut runtime = |mode, timeline| {
+        machine.timeline = timeline;
         machine.runtime(args.on.as_deref(), mode, sched::by_name(&args.policy)?)
     };
     // Mistakes in the arguments come before the files.
@@ -78,7 +79,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<String, Failure> {
     let simulated: Vec<&str> =
         rt.allowed_pes().map(|pe| pe.name()).filter(|name| machine::is_simulated(name)).collect();
     if !simulated.is_empty() {
-        output::note(&format!("{}; simulated: {}", machine::NO_REAL_ONE, simulated.join(", ")));
+        let none = if args.on.is_none() { machine.real().none() } else { None };
+        let none = none.map_or_else(String::new, |none| format!("{none}; "));
+        output::note(&format!("{none}simulated: {}", simulated.join(", ")));
     }
     let result = if args.json { output::json(&report)? } else { text::of(&report, &task.input(), task.truth()) };
     verdict(result, report.found().count())

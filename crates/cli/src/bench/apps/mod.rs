@@ -27,7 +27,6 @@ use serde::Serialize;
 
 use super::rounds::{median, round};
 use crate::cli::{App, AppsArgs};
-use crate::machine;
 use crate::output::{self, Failure};
 use crate::run::Task;
 use meter::Meter;
@@ -109,7 +108,7 @@ pub(super) fn run(args: &AppsArgs) -> Result<String, Failure> {
             rows.extend(measured(app, NonZeroUsize::new(*repeat).unwrap_or(NonZeroUsize::MIN), &combinations, rounds)?);
         }
     }
-    output::note(&format!("{}; simulated: {ACC}", machine::NO_REAL_ONE));
+    output::note(&format!("simulated: {ACC}"));
     if args.json { output::json(&Listing { rows }) } else { Ok(text(&rows)) }
 }
 

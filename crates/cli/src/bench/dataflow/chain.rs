@@ -141,7 +141,8 @@ impl<'a> Chain<'a> {
                 second.zip(ZipOp::Mul, first_product, second_product, y)?;
             }
         }
-        Ok(())
+        // What a device has queued is no result yet.
+        first.finish()
     }
 
     /// The host takes the result: brought to it, and left where it is.

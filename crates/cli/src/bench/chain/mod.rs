@@ -1,0 +1,170 @@
+//! `rimms bench chain`: two kernels, one after the other, beside the same in plain OpenCL.
+//!
+//! A lap: the host has new input, `y = 1.0001·x + 1` twice, the host has the output. Three contenders in turn: rimms with
+//! what it does by default, the same in mode `zero-copy` where the device shares the host's memory, and plain OpenCL
+//! written by hand ([`plain`]). Every lap's output is compared with the known one, outside the time.
+#![allow(unsafe_code)] // for the kernel: see below
+
+mod plain;
+
+use std::time::{Duration, Instant};
+
+use anyhow::anyhow;
+use comfy_table::CellAlignment;
+use rimms::op::{Call, ClLaunch, UserOp};
+use rimms::{HeteData, MemoryMode, Runtime, arg, arg_mut, sched};
+use serde::Serialize;
+
+use super::rounds::{median, round};
+use crate::cli::ChainArgs;
+use crate::machine::Machine;
+use crate::output::{self, Failure};
+use plain::Plain;
+
+const SOURCE: &str = "
+    kernel void step_on(global const float *x, global float *y) {
+        size_t i = get_global_id(0);
+        y[i] = x[i] * 1.0001f + 1.0f;
+    }";
+
+/// Floats of a chain: 256 B to 4 MiB; the second is the one that others have measured.
+const LENGTHS: [usize; 4] = [64, 2048, 65_536, 1 << 20];
+
+/// The keys of `--json`, described in `docs/json.md`.
+#[derive(Serialize)]
+struct Listing {
+    device: String,
+    rows: Vec<Row>,
+}
+
+#[derive(Serialize)]
+struct Row {
+    floats: usize,
+    contender: &'static str,
+    laps: usize,
+    /// The median.
+    time_s: f64,
+    /// Over plain OpenCL.
+    ratio: f64,
+}
+
+pub(super) fn run(args: &ChainArgs) -> Result<String, Failure> {
+    let machine = Machine::default();
+    let runtime = |mode| Ok::<_, Failure>(machine.runtime(Some(&args.on), mode, sched::by_name("round-robin")?)?.0);
+    let rt = runtime(MemoryMode::ValidSet)?;
+    let shared = match runtime(MemoryMode::ZeroCopy) {
+        Err(Failure::Usage(_)) => None,
+        made => Some(made?),
+    };
+    let used = rt.allowed_pes().next().map(|pe| pe.resource());
+    let device = rt.resources().into_iter().find(|resource| Some(resource.id) == used);
+    let device = device.ok_or_else(|| anyhow!("{} has no memory", args.on))?.description;
+    let mut rows = Vec::new();
+    for floats in LENGTHS {
+        rows.extend(measured(floats, &device, &rt, shared.as_ref(), args.quick)?);
+    }
+    let listing = Listing { device: device.to_string(), rows };
+    if args.json { output::json(&listing) } else { Ok(text(&listing)) }
+}
+
+/// One who runs the chain.
+enum Contender {
+    Rimms(&'static str, Box<Chain>),
+    Plain(Plain),
+}
+
+struct Chain {
+    rt: Runtime,
+    call: Call,
+    data: [HeteData<f32>; 3],
+}
+
+impl Contender {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Rimms(name, _) => name,
+            Self::Plain(_) => "plain OpenCL",
+        }
+    }
+
+    /// How long a lap took, once its output was seen to be right.
+    fn lap(&mut self, input: &[f32]) -> Result<Duration, Failure> {
+        let start = Instant::now();
+        let (time, last) = match self {
+            Self::Plain(plain) => {
+                plain.lap(input)?;
+                (start.elapsed(), plain.output().last().copied())
+            }
+            Self::Rimms(_, chain) => {
+                let Chain { rt, call, data: [x, y, z] } = &mut **chain;
+                x.overwrite()?.copy_from_slice(input)?;
+                rt.call(call, &mut [arg(x), arg_mut(y)])?;
+                rt.call(call, &mut [arg(y), arg_mut(z)])?;
+                let output = z.read()?;
+                (start.elapsed(), output.last().copied())
+            }
+        };
+        let step = |x: f32| x * 1.0001 + 1.0;
+        let wanted = input.last().map_or(0.0, |x| step(step(*x)));
+        match last {
+            Some(found) if (found - wanted).abs() < 1e-4 * wanted.abs() => Ok(time),
+            _ => Err(anyhow!("{}: {last:?} is wrong, {wanted} wanted", self.name()).into()),
+        }
+    }
+}
+
+fn measured(
+    floats: usize,
+    device: &str,
+    rt: &Runtime,
+    shared: Option<&Runtime>,
+    quick: bool,
+) -> Result<Vec<Row>, Failure> {
+    let (laps, input) = (if quick { 3 } else { (1 << 26) / floats.max(1 << 16) }, vec![1.5_f32; floats]);
+    let op = UserOp::builder("step on").input::<f32>().output::<f32>();
+    // SAFETY: an item for each element; both operands are of one length below.
+    let op = unsafe { op.on_opencl(SOURCE, "step_on", |c| Ok(ClLaunch::over([c.len(0)]))) }.build()?;
+    let chain = |rt: &Runtime| -> Result<_, Failure> {
+        let data = [rt.alloc(floats)?, rt.alloc(floats)?, rt.alloc(floats)?];
+        Ok(Box::new(Chain { rt: rt.clone().blocking(), call: op.call(), data }))
+    };
+    let mut contenders = vec![
+        (Contender::Plain(Plain::new(device, SOURCE, &input)?), Vec::new()),
+        (Contender::Rimms("valid-set", chain(rt)?), Vec::new()),
+    ];
+    if let Some(shared) = shared {
+        contenders.push((Contender::Rimms("zero-copy", chain(shared)?), Vec::new()));
+    }
+    // Compiles, and allocates on the device.
+    contenders.iter_mut().try_for_each(|(contender, _)| contender.lap(&input).map(drop))?;
+    for lap in 0..laps {
+        round(&mut contenders, lap, |(contender, times)| {
+            times.push(contender.lap(&input)?.as_secs_f64());
+            Ok::<(), Failure>(())
+        })?;
+    }
+    let mut rows: Vec<Row> = Vec::new();
+    for (contender, times) in contenders {
+        let (laps, time_s) = (times.len(), median(times));
+        let plain = rows.first().map_or(time_s, |plain| plain.time_s);
+        rows.push(Row { floats, contender: contender.name(), laps, time_s, ratio: time_s / plain });
+    }
+    Ok(rows)
+}
+
+fn text(listing: &Listing) -> String {
+    let mut table = output::table(["floats", "", "time", "over plain OpenCL"]);
+    for row in &listing.rows {
+        let Row { floats, contender, time_s, ratio, .. } = row;
+        table.add_row([floats.to_string(), (*contender).to_owned(), output::seconds(*time_s), format!("{ratio:.2}")]);
+    }
+    for i in [0, 2, 3] {
+        if let Some(column) = table.column_mut(i) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    format!(
+        "{table}\n\non {}\ntime: new input on the host, two kernels, output on the host; the median of laps in turn.\n",
+        listing.device
+    )
+}

@@ -1,0 +1,114 @@
+//! OpenCL devices: which there are, which there are not, and the applications on them.
+
+use std::path::Path;
+use std::process::Command;
+
+use rimms_radar::recordings;
+use serde_json::Value;
+
+use super::{Done, command};
+
+const POCL: &str = "/etc/OpenCL/vendors/pocl.icd";
+
+fn done(mut command: Command) -> Done {
+    let output = command.output().unwrap();
+    Done {
+        code: output.status.code(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// The command with drivers from here.
+fn with_drivers(at: &Path, args: &[&str]) -> Done {
+    let mut command = command(args);
+    command.env("OCL_ICD_VENDORS", at).env("POCL_DEVICES", "pthread basic").env("RUSTICL_ENABLE", "llvmpipe");
+    // Built programs are kept from one run to the next, but not in the user's folder.
+    command.env("XDG_CACHE_HOME", concat!(env!("CARGO_TARGET_TMPDIR"), "/cache"));
+    done(command)
+}
+
+/// The same with PoCL and its two devices; `None` where it is not here.
+fn with_pocl(args: &[&str]) -> Option<Done> {
+    if !Path::new(POCL).exists() {
+        println!("left out: PoCL is not here");
+        return None;
+    }
+    Some(with_drivers(POCL.as_ref(), args))
+}
+
+fn report(done: &Done) -> Value {
+    assert_eq!(done.code, Some(0), "{done:?}");
+    serde_json::from_str(&done.stdout).unwrap()
+}
+
+#[test]
+fn without_a_driver_the_reason_is_said() {
+    let done = done(command(["devices"]));
+    assert_eq!((done.code, done.stderr.as_str()), (Some(0), ""), "{done:?}");
+    assert!(done.stdout.contains("no OpenCL: its loader") && done.stdout.contains("acc0"), "{done:?}");
+}
+
+#[test]
+fn a_driver_that_cannot_be_loaded_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("broken.icd"), "libnowhere.so.1\n").unwrap();
+    let done = with_drivers(folder.path(), &["devices"]);
+    assert_eq!(done.code, Some(0), "{done:?}");
+    // The loader itself may be missing too.
+    let is_named =
+        done.stdout.contains("broken.icd names \"libnowhere.so.1\"") || done.stdout.contains("libOpenCL.so.1");
+    assert!(is_named && done.stdout.contains("simulated"), "{done:?}");
+}
+
+#[test]
+fn devices_are_listed_and_nothing_is_simulated_beside_them() {
+    let Some(done) = with_pocl(&["devices", "--json"]) else { return };
+    let listing = report(&done);
+    let names: Vec<&str> =
+        listing["resources"].as_array().unwrap().iter().map(|r| r["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["host", "opencl0", "opencl1"]);
+    assert!(listing["resources"][1]["description"].as_str().unwrap().contains("Portable Computing Language"));
+}
+
+#[test]
+fn all_drivers_at_once() {
+    let vendors = Path::new("/etc/OpenCL/vendors");
+    if !vendors.exists() {
+        return;
+    }
+    let done = with_drivers(vendors, &["devices"]);
+    assert_eq!(done.code, Some(0), "{done:?}");
+}
+
+/// The applications on one OpenCL device make the copies that they make on a simulated one, find what they find there,
+/// and make none where memory is shared.
+#[test]
+fn applications_find_the_same_with_the_same_copies() {
+    let recording = recordings::find("cedr/pulse_doppler").map(|folder| folder.to_str().unwrap().to_owned());
+    let mut apps: Vec<Vec<&str>> = vec![vec!["2fft"], vec!["2fzf"], vec!["3zip"], vec!["radar-correlator"]];
+    apps.push(vec!["sar", "--shape", "32x64"]);
+    apps.push(vec!["pulse-doppler"]);
+    if let Some(folder) = &recording {
+        apps.push(vec!["pulse-doppler", "--input", folder]);
+    }
+    for app in apps {
+        for style in ["paper", "best"] {
+            let run = |on, memory| {
+                [&["run"], &app[..], &["--json", "--style", style, "--on", on, "--memory", memory]].concat()
+            };
+            let Some(found) = with_pocl(&run("opencl0", "valid-set")) else { return };
+            let (found, wanted) = (report(&found), report(&done(command(run("acc", "valid-set")))));
+            assert_eq!(found["copies"], wanted["copies"], "{app:?} {style}");
+            assert_eq!(found["bytes"], wanted["bytes"], "{app:?} {style}");
+            assert_eq!(found["reference"]["copies"], wanted["reference"]["copies"], "{app:?} {style}");
+            for key in ["peak_row", "peak_col", "delay_s", "doppler_hz"] {
+                assert_eq!(found["result"][key], wanted["result"][key], "{app:?} {style}");
+            }
+            let shared = report(&with_pocl(&run("opencl", "zero-copy")).unwrap());
+            let copies = shared["copies"].as_object().unwrap().values().filter_map(Value::as_u64).sum::<u64>();
+            assert_eq!(copies, 0, "{app:?} {style}: {}", shared["copies"]);
+            assert_eq!(shared["result"]["peak_row"], wanted["result"]["peak_row"], "{app:?} {style}");
+        }
+    }
+}
