@@ -1,7 +1,7 @@
 //! The lock around what calls look up: held for a few dozen instructions, and released by a plain store.
 //!
-//! A call takes it twice, so it costs a quarter of what the call through C does more; a lock whose waiters sleep in order
-//! costs twice that. Who finds it taken spins a little, then lets others run, then sleeps: never for long, and never for
+//! A call takes it twice; a lock whose waiters sleep in order needs two atomic steps each time, this one a single one. Who
+//! finds it taken spins a little, then lets others run, then sleeps: never for long, and never for
 //! what the holder does not get the processor to finish.
 #![allow(unsafe_code)]
 

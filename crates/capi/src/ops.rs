@@ -29,7 +29,7 @@ fn rows(elements: usize, n: usize) -> usize {
 pub(crate) fn fft(input: Handle, output: Handle, n: usize, forward: bool, how: How) -> Result<()> {
     let call = |sizes: &[usize], in_place| {
         let points = elements(sizes.first().copied().unwrap_or(0), size_of::<Complex32>());
-        Ok(Call::Fft(Fft { n, rows: rows(points, n), inverse: !forward, in_place }))
+        Call::Fft(Fft { n, rows: rows(points, n), inverse: !forward, in_place })
     };
     if input == output {
         return run([(input, Role::InOut, Cast::Complex)], how, |sizes| call(sizes, true));
@@ -44,7 +44,7 @@ pub(crate) fn zip(a: Handle, b: Handle, output: Handle, n: usize, op: c_int, how
     let op = *one_of("the operation", op, &OPS, "ZIP_ADD to ZIP_CONJ_MULT")?;
     run(in_in_out(a, b, output, Cast::Complex), how, |sizes| {
         let row = elements(sizes.get(1).copied().unwrap_or(0), size_of::<Complex32>());
-        Ok(Call::Zip(Zip { op, sample: SampleType::Complex, len: n, row }))
+        Call::Zip(Zip { op, sample: SampleType::Complex, len: n, row })
     })
 }
 
@@ -58,15 +58,11 @@ pub(crate) fn zip_matrices(
 ) -> Result<()> {
     // More than an address can count is as long as nothing is.
     let len = rows.saturating_mul(cols);
-    run(in_in_out(a, b, c, Cast::Complex), how, |_| {
-        Ok(Call::Zip(Zip { op, sample: SampleType::Complex, len, row: len }))
-    })
+    run(in_in_out(a, b, c, Cast::Complex), how, |_| Call::Zip(Zip { op, sample: SampleType::Complex, len, row: len }))
 }
 
 pub(crate) fn gemm(a: Handle, b: Handle, c: Handle, [rows, inner, cols]: [usize; 3], how: How) -> Result<()> {
-    run(in_in_out(a, b, c, Cast::Complex), how, |_| {
-        Ok(Call::Gemm(Gemm { sample: SampleType::Complex, rows, inner, cols }))
-    })
+    run(in_in_out(a, b, c, Cast::Complex), how, |_| Call::Gemm(Gemm { sample: SampleType::Complex, rows, inner, cols }))
 }
 
 pub(crate) fn convolve(
@@ -79,7 +75,7 @@ pub(crate) fn convolve(
 ) -> Result<()> {
     let ([rows, cols], [mask_rows, mask_cols]) = (size, mask_size);
     run(in_in_out(x, mask, y, Cast::Real), how, |_| {
-        Ok(Call::Convolve(Convolve { sample: SampleType::Real, rows, cols, mask_rows, mask_cols }))
+        Call::Convolve(Convolve { sample: SampleType::Real, rows, cols, mask_rows, mask_cols })
     })
 }
 
@@ -89,19 +85,19 @@ pub(crate) fn decide(x: Handle, y: Handle, constellation: Constellation, len: us
         Constellation::Qam16 => Cast::Int,
     };
     let operands = [(x, Role::In, Cast::Complex), (y, Role::Out, decision)];
-    run(operands, how, |_| Ok(Call::Decide(Decide { constellation, len })))
+    run(operands, how, |_| Call::Decide(Decide { constellation, len }))
 }
 
 pub(crate) fn transpose(x: Handle, y: Handle, [rows, cols]: [usize; 2], conjugate: bool, how: How) -> Result<()> {
     let operands = [(x, Role::In, Cast::Complex), (y, Role::Out, Cast::Complex)];
-    run(operands, how, |_| Ok(Call::Transpose(Transpose { sample: SampleType::Complex, rows, cols, conjugate })))
+    run(operands, how, |_| Call::Transpose(Transpose { sample: SampleType::Complex, rows, cols, conjugate }))
 }
 
 pub(crate) fn fftshift(x: Handle, y: Handle, n: usize, element: c_int, how: How) -> Result<()> {
     let (sample, cast) = samples(element)?;
     run([(x, Role::In, cast), (y, Role::Out, cast)], how, |sizes| {
         let all = elements(sizes.first().copied().unwrap_or(0), sample.element().size());
-        Ok(Call::FftShift(FftShift { sample, n, rows: rows(all, n) }))
+        Call::FftShift(FftShift { sample, n, rows: rows(all, n) })
     })
 }
 
@@ -113,7 +109,7 @@ pub(crate) fn scale(x: Handle, y: Handle, factor: Complex32, element: c_int, how
     }
     let call = |sizes: &[usize], in_place| {
         let len = elements(sizes.first().copied().unwrap_or(0), sample.element().size());
-        Ok(Call::Scale(Scale { sample, factor, len, in_place }))
+        Call::Scale(Scale { sample, factor, len, in_place })
     };
     if x == y {
         return run([(x, Role::InOut, cast)], how, |sizes| call(sizes, true));
@@ -122,16 +118,16 @@ pub(crate) fn scale(x: Handle, y: Handle, factor: Complex32, element: c_int, how
 }
 
 pub(crate) fn magnitude(x: Handle, y: Handle, n: usize, how: How) -> Result<()> {
-    run([(x, Role::In, Cast::Complex), (y, Role::Out, Cast::Real)], how, |_| Ok(Call::Magnitude(n)))
+    run([(x, Role::In, Cast::Complex), (y, Role::Out, Cast::Real)], how, |_| Call::Magnitude(n))
 }
 
 pub(crate) fn arg_max(x: Handle, peak: Handle, n: usize, how: How) -> Result<()> {
-    run([(x, Role::In, Cast::Real), (peak, Role::Out, Cast::Peak)], how, |_| Ok(Call::ArgMax(n)))
+    run([(x, Role::In, Cast::Real), (peak, Role::Out, Cast::Peak)], how, |_| Call::ArgMax(n))
 }
 
 pub(crate) fn copy(x: Handle, y: Handle, how: How) -> Result<()> {
     run([(x, Role::In, Cast::Bytes), (y, Role::Out, Cast::Bytes)], how, |sizes| {
-        Ok(Call::Copy(Shape::new(sizes.first().copied().unwrap_or(0), Element::of::<u8>())))
+        Call::Copy(Shape::new(sizes.first().copied().unwrap_or(0), Element::of::<u8>()))
     })
 }
 
@@ -151,7 +147,7 @@ pub(crate) unsafe fn fill(y: Handle, pattern: *const c_void, size: usize, how: H
     let pattern = unsafe { array("pattern", pattern.cast::<u8>(), size) }?.into();
     run([(y, Role::Out, cast)], how, |sizes| {
         let len = elements(sizes.first().copied().unwrap_or(0), size);
-        Ok(Call::Fill(Fill { pattern, element, len }))
+        Call::Fill(Fill { pattern, element, len })
     })
 }
 

@@ -24,18 +24,21 @@ pub(crate) enum How {
 pub(crate) fn run<const N: usize>(
     operands: [(*mut hete_Data, Role, Cast); N],
     how: How,
-    make: impl FnOnce(&[usize]) -> Result<Call>,
+    make: impl FnOnce(&[usize]) -> Call,
 ) -> Result<()> {
-    let casts = operands.map(|(_, _, cast)| cast);
-    let mut operands = operands.map(|(handle, role, _)| Operand::new(handle, role));
-    let mut admitted = admit(&mut operands)?;
+    // In place: what is copied right after it was written is waited for.
+    let mut slots = [Operand::NONE; N];
+    for (slot, (handle, role, _)) in slots.iter_mut().zip(&operands) {
+        slot.want(*handle, *role);
+    }
+    let mut admitted = admit(&mut slots)?;
     let sizes: [usize; N] = std::array::from_fn(|i| admitted.size(i));
-    let call = make(&sizes)?;
+    let call = make(&sizes);
     admitted.prepare()?;
     let mut args: SmallVec<[Arg<'_>; 3]> = SmallVec::new();
-    for (i, cast) in casts.into_iter().enumerate() {
+    for (i, (_, _, cast)) in operands.iter().enumerate() {
         // SAFETY: each once, and for `finish` alone, which ends before the call is no longer admitted.
-        args.push(unsafe { admitted.arg(i, cast) }?);
+        unsafe { admitted.lend(i, *cast, &mut args) }?;
     }
     finish(admitted, &mut args, &call, how)
 }
@@ -47,9 +50,11 @@ pub(crate) fn run_on_bytes(operands: &[*mut hete_Data], call: &Call, how: How) -
     let n = operands.len();
     let mut admitted = admit(&mut operands)?;
     admitted.prepare()?;
-    // SAFETY: as above.
-    let args = (0..n).map(|i| unsafe { admitted.arg(i, Cast::Bytes) });
-    let mut args = args.collect::<Result<SmallVec<[Arg<'_>; 8]>>>()?;
+    let mut args: SmallVec<[Arg<'_>; 8]> = SmallVec::new();
+    for i in 0..n {
+        // SAFETY: as above.
+        unsafe { admitted.lend(i, Cast::Bytes, &mut args) }?;
+    }
     finish(admitted, &mut args, call, how)
 }
 

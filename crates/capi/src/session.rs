@@ -23,6 +23,7 @@ use crate::settings::{Settings, Started};
 use parking_lot::{Condvar, Mutex};
 use rimms::op::Role;
 use rimms::{Arg, ResourceId, Runtime, View, arg, arg_mut};
+use smallvec::{Array, SmallVec};
 use std::cell::Cell;
 use std::ptr::NonNull;
 use std::sync::{Arc, LazyLock};
@@ -152,10 +153,25 @@ pub(crate) struct Operand {
 }
 
 impl Operand {
+    /// Wants nothing yet.
+    pub(crate) const NONE: Self = Self {
+        handle: 0,
+        role: Role::In,
+        was_open: false,
+        tree: None,
+        part: Use { from: 0, to: 0, writes: false },
+        view: None,
+    };
+
     #[inline]
     pub(crate) fn new(handle: *const hete_Data, role: Role) -> Self {
-        let part = Use { from: 0, to: 0, writes: false };
-        Self { handle: handle.addr(), role, was_open: false, tree: None, part, view: None }
+        Self { handle: handle.addr(), role, ..Self::NONE }
+    }
+
+    /// Wants this handle's data.
+    #[inline(always)]
+    pub(crate) fn want(&mut self, handle: *const hete_Data, role: Role) {
+        (self.handle, self.role) = (handle.addr(), role);
     }
 
     /// Do the two overlap, and does the call itself write one of them?
@@ -172,16 +188,26 @@ pub(crate) struct Admitted<'a> {
     started: NonNull<Started>,
     operands: &'a [Operand],
     /// Leaves that the program may have written: see [`prepare`](Self::prepare).
-    host_written: Vec<NonNull<View<u8>>>,
+    host_written: Option<Box<Leaves>>,
     is_released: bool,
 }
 
 /// Admits a call with these operands; see the module.
-#[inline]
+#[inline(always)] // so that what is returned is never moved
 pub(crate) fn admit(operands: &mut [Operand]) -> Result<Admitted<'_>> {
+    let (started, host_written) = claim_all(operands)?;
+    Ok(Admitted { started, operands, host_written, is_released: false })
+}
+
+/// The runtime, and leaves that the program may have written: few calls have any.
+type Claimed = (NonNull<Started>, Option<Box<Leaves>>);
+
+type Leaves = Vec<NonNull<View<u8>>>;
+
+fn claim_all(operands: &mut [Operand]) -> Result<Claimed> {
     let mut state = lock();
     let started = NonNull::from(&**state.start()?);
-    let mut host_written = Vec::new();
+    let mut host_written = None;
     let mut at = 0;
     while at < operands.len() {
         let outcome = state.claim(operands, at, &mut host_written);
@@ -193,16 +219,16 @@ pub(crate) fn admit(operands: &mut [Operand]) -> Result<Admitted<'_>> {
         state.release(operands.get(..at).unwrap_or_default());
         outcome?;
         (at, state) = (0, wait(state, "the call that uses the same data has ended")?);
-        host_written.clear();
+        host_written = None;
     }
     state.active += 1;
-    Ok(Admitted { started, operands, host_written, is_released: false })
+    Ok((started, host_written))
 }
 
 impl State {
     /// Finds out what operand `i` is, and claims it. Returns whether it could: nobody else is at it.
     #[inline(always)]
-    fn claim(&mut self, operands: &mut [Operand], i: usize, host_written: &mut Vec<NonNull<View<u8>>>) -> Result<bool> {
+    fn claim(&mut self, operands: &mut [Operand], i: usize, host_written: &mut Option<Box<Leaves>>) -> Result<bool> {
         let Some((operand, before)) = operands.get_mut(..=i).and_then(<[_]>::split_last_mut) else { return Ok(true) };
         let place = self.handles.find(operand.handle)?;
         let tree = place.tree;
@@ -222,20 +248,31 @@ impl State {
             return Ok(false);
         }
         if place.is_open && operand.role.reads() {
-            let known = host_written.len();
+            let mut shared: SmallVec<[NonNull<View<u8>>; 1]> = SmallVec::new();
             // SAFETY: the view of a live handle, under the lock, and nobody divides it or joins it: it is free.
             let is_shared = |view: &NonNull<View<u8>>| is_hosts_and_others(unsafe { view.as_ref() });
-            self.handles.open_leaves(place, |view| host_written.extend(Some(view).filter(is_shared)));
-            if host_written.len() > known {
+            self.handles.open_leaves(place, |view| shared.extend(Some(view).filter(is_shared)));
+            if !shared.is_empty() {
                 // Their state is going to be written.
                 operand.part.writes = true;
                 if !is_free(operand.part) {
                     return Ok(false);
                 }
+                host_written.get_or_insert_default().extend(shared);
             }
         }
         self.handles.claim(tree, operand.part);
         Ok(true)
+    }
+
+    /// A call with these operands has ended.
+    #[inline]
+    fn end_call(&mut self, operands: &[Operand]) {
+        self.release(operands);
+        self.active -= 1;
+        if self.waiting > 0 {
+            wake();
+        }
     }
 
     /// Nobody is at these any more.
@@ -308,7 +345,7 @@ impl Admitted<'_> {
     /// From here on the host's bytes of open leaves are the only ones, as the program may have changed them.
     #[inline]
     pub(crate) fn prepare(&mut self) -> Result<()> {
-        for mut view in self.host_written.drain(..) {
+        for mut view in self.host_written.take().into_iter().flat_map(|leaves| *leaves) {
             // SAFETY: admitted as written (`part.writes`), so nobody else is at the leaf, and it is there. The operands'
             // own views are not in use yet.
             let view = unsafe { view.as_mut() };
@@ -333,57 +370,59 @@ impl Admitted<'_> {
         view.map(|mut view| unsafe { view.as_mut() }).ok_or_else(|| none(i))
     }
 
-    /// The operand as an argument of a call, of elements as `cast` says.
+    /// Appends the operand to the arguments of a call, of elements as `cast` says.
     ///
     /// # Safety
     /// Each operand is had once, while it is used by no other name, and no longer than the call is admitted.
     #[inline(always)]
-    pub(crate) unsafe fn arg<'v>(&self, i: usize, cast: Cast) -> Result<Arg<'v>> {
-        let Some(Operand { view: Some(mut view), role, .. }) = self.operands.get(i).copied() else {
-            return Err(none(i));
-        };
-        let arg = if role.writes() {
+    pub(crate) unsafe fn lend<'v, A: Array<Item = Arg<'v>>>(
+        &self,
+        i: usize,
+        cast: Cast,
+        args: &mut SmallVec<A>,
+    ) -> Result<()> {
+        let Some(operand) = self.operands.get(i) else { return Err(none(i)) };
+        let Some(mut view) = operand.view else { return Err(none(i)) };
+        let lent = if operand.role.writes() {
             // SAFETY: admitted as written: no other operand, and no other call, has a byte of it.
-            cast.exclusive(unsafe { view.as_mut() })
+            cast.lend_mut(unsafe { view.as_mut() }, args)
         } else {
             // SAFETY: operands that overlap are only read.
-            cast.shared(unsafe { view.as_ref() })
+            cast.lend(unsafe { view.as_ref() }, args)
         };
-        arg.map_err(|error| Box::<Fault>::from(error).of_operand(i))
+        lent.map_err(|error| Box::<Fault>::from(error).of_operand(i))
     }
 
     /// The call was done, or accepted.
-    #[inline]
+    #[inline(always)] // as `admit`
     pub(crate) fn done(mut self, closes: Closes) {
-        let mut state = lock();
-        for operand in self.operands {
-            if operand.was_open && (closes == Closes::All || operand.role.writes()) {
-                state.handles.set_open(operand.handle, false);
-            }
-        }
-        self.release(&mut state);
+        self.is_released = true;
+        release(self.operands, Some(closes));
     }
 
     /// The marks go, with a last look at the state.
     pub(crate) fn done_with<T>(mut self, f: impl FnOnce(&mut State) -> T) -> T {
         let mut state = lock();
         let answer = f(&mut state);
-        self.release(&mut state);
-        answer
-    }
-
-    #[inline]
-    fn release(&mut self, state: &mut State) {
         self.is_released = true;
-        state.release(self.operands);
-        state.active -= 1;
-        if state.waiting > 0 {
-            wake();
-        }
+        state.end_call(self.operands);
+        answer
     }
 }
 
-/// A call has ended; under the latch.
+/// A call has ended.
+fn release(operands: &[Operand], closes: Option<Closes>) {
+    let mut state = lock();
+    for operand in operands {
+        let is_closed = closes.is_some_and(|closes| closes == Closes::All || operand.role.writes());
+        if operand.was_open && is_closed {
+            state.handles.set_open(operand.handle, false);
+        }
+    }
+    state.end_call(operands);
+}
+
+/// Tells those who wait that a call has ended; under the latch.
 #[cold]
 fn wake() {
     *SESSION.ends.lock() += 1;
@@ -391,9 +430,10 @@ fn wake() {
 }
 
 impl Drop for Admitted<'_> {
+    #[inline(always)]
     fn drop(&mut self) {
         if !self.is_released {
-            self.release(&mut lock());
+            release(self.operands, None);
         }
     }
 }
@@ -414,26 +454,32 @@ pub(crate) enum Cast {
 }
 
 impl Cast {
-    #[inline(always)]
-    fn shared(self, view: &View<u8>) -> rimms::Result<Arg<'_>> {
-        Ok(match self {
-            Self::Bytes => arg(view),
-            Self::Real => arg(view.cast::<f32>()?),
-            Self::Complex => arg(view.cast::<rimms::Complex32>()?),
-            Self::Int => arg(view.cast::<i32>()?),
-            Self::Peak => arg(view.cast::<rimms::Peak>()?),
-        })
+    #[inline(always)] // an argument is put where it belongs, and not moved
+    fn lend<'v, A: Array<Item = Arg<'v>>>(self, view: &'v View<u8>, args: &mut SmallVec<A>) -> rimms::Result<()> {
+        match self {
+            Self::Bytes => args.push(arg(view)),
+            Self::Real => args.push(arg(view.cast::<f32>()?)),
+            Self::Complex => args.push(arg(view.cast::<rimms::Complex32>()?)),
+            Self::Int => args.push(arg(view.cast::<i32>()?)),
+            Self::Peak => args.push(arg(view.cast::<rimms::Peak>()?)),
+        }
+        Ok(())
     }
 
     #[inline(always)]
-    fn exclusive(self, view: &mut View<u8>) -> rimms::Result<Arg<'_>> {
-        Ok(match self {
-            Self::Bytes => arg_mut(view),
-            Self::Real => arg_mut(view.cast_mut::<f32>()?),
-            Self::Complex => arg_mut(view.cast_mut::<rimms::Complex32>()?),
-            Self::Int => arg_mut(view.cast_mut::<i32>()?),
-            Self::Peak => arg_mut(view.cast_mut::<rimms::Peak>()?),
-        })
+    fn lend_mut<'v, A: Array<Item = Arg<'v>>>(
+        self,
+        view: &'v mut View<u8>,
+        args: &mut SmallVec<A>,
+    ) -> rimms::Result<()> {
+        match self {
+            Self::Bytes => args.push(arg_mut(view)),
+            Self::Real => args.push(arg_mut(view.cast_mut::<f32>()?)),
+            Self::Complex => args.push(arg_mut(view.cast_mut::<rimms::Complex32>()?)),
+            Self::Int => args.push(arg_mut(view.cast_mut::<i32>()?)),
+            Self::Peak => args.push(arg_mut(view.cast_mut::<rimms::Peak>()?)),
+        }
+        Ok(())
     }
 }
 
