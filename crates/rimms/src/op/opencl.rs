@@ -4,6 +4,7 @@
 use super::KernelError;
 use super::user::{Kernel, Target, UserOpBuilder};
 use bytemuck::Pod;
+use smallvec::SmallVec;
 use std::any::Any;
 use std::fmt;
 
@@ -39,7 +40,7 @@ impl fmt::Debug for ClCall<'_> {
 /// An argument that follows the operands.
 #[derive(Debug, Clone)]
 pub(crate) enum ClArg {
-    Value(Box<[u8]>),
+    Value(SmallVec<[u8; 16]>),
     Local(usize),
 }
 
@@ -53,27 +54,27 @@ pub(crate) enum ClArg {
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct ClLaunch {
-    pub(crate) global: Vec<usize>,
-    pub(crate) local: Option<Vec<usize>>,
-    pub(crate) args: Vec<ClArg>,
+    pub(crate) global: SmallVec<[usize; 3]>,
+    pub(crate) local: Option<SmallVec<[usize; 3]>>,
+    pub(crate) args: SmallVec<[ClArg; 4]>,
 }
 
 impl ClLaunch {
     /// Work-items in one, two or three dimensions, in groups as the driver likes.
     pub fn over<const N: usize>(items: [usize; N]) -> Self {
         const { assert!(N >= 1 && N <= 3, "a range has one, two or three dimensions") };
-        Self { global: items.to_vec(), local: None, args: Vec::new() }
+        Self { global: SmallVec::from_slice(&items), local: None, args: SmallVec::new() }
     }
 
     /// Groups of this size, in as many dimensions as there are; each has to go into the number of items.
     pub fn groups_of<const N: usize>(mut self, items: [usize; N]) -> Self {
-        self.local = Some(items.to_vec());
+        self.local = Some(SmallVec::from_slice(&items));
         self
     }
 
     /// The next argument is a value: what OpenCL C knows by the same layout (`f32` as `float`, `[f32; 2]` as `float2`).
     pub fn value<T: Pod>(mut self, value: T) -> Self {
-        self.args.push(ClArg::Value(bytemuck::bytes_of(&value).into()));
+        self.args.push(ClArg::Value(SmallVec::from_slice(bytemuck::bytes_of(&value))));
         self
     }
 

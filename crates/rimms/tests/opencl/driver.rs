@@ -19,6 +19,11 @@ impl Driver {
         Self { name: "PoCL", icd: "/etc/OpenCL/vendors/pocl.icd".into(), environment }
     }
 
+    /// The one of them that works in threads of its own.
+    pub(crate) fn pocl_threads() -> Self {
+        Self { environment: vec![("POCL_DEVICES", "pthread".into())], ..Self::pocl() }
+    }
+
     /// Mesa's, on the processors.
     pub(crate) fn rusticl() -> Self {
         let environment = vec![("RUSTICL_ENABLE", "llvmpipe".into())];

@@ -14,7 +14,11 @@ use std::sync::Arc;
 fn in_place(source: &str, launch: fn(usize) -> ClLaunch) -> UserOp {
     // SAFETY: none of these kernels compiles, or is launched, or touches anything.
     let op = unsafe { UserOp::builder("mine").inout::<f32>().on_opencl(source, "mine", move |c| Ok(launch(c.len(0)))) };
-    op.on_cpu(|k| Ok(k.output::<f32>(0)?.fill(7.0))).build().unwrap()
+    let op = op.on_cpu(|k| {
+        k.output::<f32>(0)?.fill(7.0);
+        Ok(())
+    });
+    op.build().unwrap()
 }
 
 #[test]
@@ -23,8 +27,9 @@ fn what_the_compiler_says_is_shown_and_the_data_are_as_they_were() {
     let rt = runtime(devices(Memory::Driver)).on("opencl0").unwrap().blocking();
     let mut x = rt.alloc::<f32>(16).unwrap();
     x.overwrite().unwrap().fill(1.0).unwrap();
-    let over: fn(usize) -> ClLaunch = |n| ClLaunch::over([n]);
-    let cases: [(&str, fn(usize) -> ClLaunch, &[&str]); 4] = [
+    type Launch = fn(usize) -> ClLaunch;
+    let over: Launch = |n| ClLaunch::over([n]);
+    let cases: [(&str, Launch, &[&str]); 4] = [
         (
             "kernel void mine(global float *x) {\n    x[0] = 1.0f;\n    y[0] = 2.0f;\n}",
             over,

@@ -18,7 +18,7 @@ fn pocl_passes_the_suite() {
 
 #[test]
 fn pocl_does_every_op() {
-    Driver::pocl().passes("suite::ops", 180);
+    Driver::pocl_threads().passes("suite::ops", 180);
 }
 
 #[test]

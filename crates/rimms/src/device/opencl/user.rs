@@ -4,10 +4,11 @@
 //! its block does is that block's buffer; one that begins where a part of a buffer may is such
 //! a part. Others, and tiles, are copied on the device to a buffer of their own, and back if they are written.
 
-use super::launch::{Job, Place};
+use super::launch::{Args, Job, Place};
 use super::raw::{Arg, Buffer, Range};
 use crate::device::{DeviceError, DeviceErrorKind, Operand, Rows};
 use crate::op::{ClArg, KernelError, UserCall};
+use smallvec::SmallVec;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -23,7 +24,7 @@ pub(super) fn run(job: &Job<'_>, user: &UserCall, operands: &[Operand<'_>]) -> R
     let said = |KernelError(why)| job.refuse(DeviceErrorKind::Kernel, why.into());
     let kernel = user.opencl();
     let kernel = kernel.ok_or_else(|| said(format!("{} has no kernel for OpenCL", op.name()).into()))?;
-    let lens: Vec<usize> =
+    let lens: SmallVec<[usize; 4]> =
         operands.iter().zip(op.element_sizes()).map(|(o, size)| o.span().rows.bytes() / size.max(1)).collect();
     // The rule is the user's code: a panic in it is an answer too.
     let launch = catch_unwind(AssertUnwindSafe(|| (kernel.launch)(&user.cl_call(&lens))));
@@ -36,8 +37,8 @@ pub(super) fn run(job: &Job<'_>, user: &UserCall, operands: &[Operand<'_>]) -> R
         return Err(said(format!("{}: {why}", op.name()).into()));
     }
     let given = job.places.iter().zip(operands).map(|(place, operand)| give(job, place, operand));
-    let given = given.collect::<Result<Vec<Given>, DeviceError>>()?;
-    let mut args: Vec<Arg<'_>> = given.iter().map(|given| Arg::Buffer(&given.buffer)).collect();
+    let given = given.collect::<Result<SmallVec<[Given; 4]>, DeviceError>>()?;
+    let mut args: Args<'_> = given.iter().map(|given| Arg::Buffer(&given.buffer)).collect();
     args.extend(launch.args.iter().map(|arg| match arg {
         ClArg::Value(bytes) => Arg::Value(bytes),
         ClArg::Local(bytes) => Arg::Local(*bytes),
