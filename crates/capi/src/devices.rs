@@ -1,10 +1,20 @@
-//! Simulated devices, as a setting names them: `acc0`, `fft0:64KiB`, `zip0:1MiB:next-fit`.
+//! Devices, as a setting names them: `opencl`, and simulated ones as `acc0`, `fft0:64KiB`, `zip0:1MiB:next-fit`.
 
-use crate::error::Result;
+use crate::error::{Fault, Result, hete_Error::HETE_ERROR_CONFIG};
+use rimms::RuntimeBuilder;
+use rimms::device::opencl;
 use rimms::device::sim::{ACC_MEMORY, DMA_BUFFER, HeapKind, Sim};
 use rimms_heap::parse_size;
 
-/// A simulated device that was asked for.
+/// What was asked for.
+#[derive(Debug, Clone)]
+pub(crate) enum Wanted {
+    Simulated(Simulated),
+    /// All that have an OpenCL driver.
+    OpenCl,
+}
+
+/// A simulated device.
 #[derive(Debug, Clone)]
 pub(crate) struct Simulated {
     name: String,
@@ -26,17 +36,22 @@ const KINDS: [Kind; 3] = [
     Kind { name: "zip", memory: DMA_BUFFER, make: Sim::zip },
 ];
 
-/// A list of devices: `NAME[:MEMORY[:HEAP]]`, with commas between. The name's letters say the kind.
-pub(crate) fn parse(list: &str) -> Result<Vec<Simulated>, String> {
+/// A list of devices: `opencl`, or `NAME[:MEMORY[:HEAP]]`, with commas between. The name's letters say the kind.
+pub(crate) fn parse(list: &str) -> Result<Vec<Wanted>, String> {
     list.split(',').map(str::trim).filter(|spec| !spec.is_empty()).map(one).collect()
 }
 
-fn one(spec: &str) -> Result<Simulated, String> {
+fn one(spec: &str) -> Result<Wanted, String> {
+    if spec == "opencl" {
+        return Ok(Wanted::OpenCl);
+    }
     let mut parts = spec.splitn(3, ':').map(str::trim);
     let name = parts.next().unwrap_or_default();
     let letters = name.trim_end_matches(|c: char| c.is_ascii_digit());
     let kind = KINDS.iter().find(|kind| kind.name == letters && letters.len() < name.len()).ok_or_else(|| {
-        format!("no device is called `{name}`: wanted is acc, fft or zip and a number, such as acc0:16MiB:next-fit")
+        format!(
+            "no device is called `{name}`: wanted is opencl, or acc, fft or zip and a number, such as acc0:16MiB:next-fit"
+        )
     })?;
     let memory = parts
         .next()
@@ -44,12 +59,28 @@ fn one(spec: &str) -> Result<Simulated, String> {
         .transpose()?
         .unwrap_or(kind.memory);
     let heap = parts.next().map(|heap| heap.parse().map_err(|e| format!("{name}: {e}"))).transpose()?;
-    Ok(Simulated { name: name.into(), kind, memory, heap })
+    Ok(Wanted::Simulated(Simulated { name: name.into(), kind, memory, heap }))
+}
+
+impl Wanted {
+    /// Adds the devices to a runtime.
+    pub(crate) fn add(&self, builder: RuntimeBuilder, heap: HeapKind) -> Result<RuntimeBuilder> {
+        match self {
+            Self::Simulated(device) => Ok(builder.device(device.make(heap)?)),
+            Self::OpenCl => {
+                let opencl::Found { devices, missing } = opencl::find();
+                if devices.is_empty() {
+                    return Err(Fault::new(HETE_ERROR_CONFIG, format!("devices = `opencl`: {}", missing.join("; "))));
+                }
+                Ok(devices.into_iter().fold(builder, RuntimeBuilder::device))
+            }
+        }
+    }
 }
 
 impl Simulated {
     /// The device, under `heap` unless it was asked for with another.
-    pub(crate) fn make(&self, heap: HeapKind) -> Result<Sim> {
+    fn make(&self, heap: HeapKind) -> Result<Sim> {
         Ok((self.kind.make)(&self.name, self.memory, self.heap.unwrap_or(heap))?)
     }
 }

@@ -4,7 +4,7 @@
 //! `cpus = 2` in a TOML file. A call goes before the environment, the environment before the file. A name that is not
 //! known is an error, and lists those that are, so that a misspelt one does not go by silently.
 
-use crate::devices::{self, Simulated};
+use crate::devices::{self, Wanted};
 use crate::error::{Fault, Result, hete_Error::*};
 use rimms::device::sim::HeapKind;
 use rimms::sched::{self, CostTable, Policy};
@@ -34,7 +34,7 @@ pub(crate) struct Settings {
 #[derive(Default)]
 struct Plan {
     cpus: Option<usize>,
-    devices: Vec<Simulated>,
+    devices: Vec<Wanted>,
     heap: HeapKind,
     memory: MemoryMode,
     policy: Option<Arc<dyn Policy>>,
@@ -144,7 +144,7 @@ impl Plan {
             builder = builder.cpus(cpus);
         }
         for device in &self.devices {
-            builder = builder.device(device.make(self.heap)?);
+            builder = device.add(builder, self.heap)?;
         }
         if let Some(policy) = self.policy {
             builder = builder.policy(policy);

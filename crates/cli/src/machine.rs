@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use rimms::device::opencl::{self, Memory, OpenCl};
 use rimms::device::sim::{ACC_MEMORY, DMA_BUFFER, Sim};
+use rimms::device::udma::UdmaRoot;
 use rimms::device::{Device, DeviceInfo};
 use rimms::sched::Policy;
 use rimms::{MemoryMode, Result, Runtime};
@@ -27,7 +28,8 @@ pub(crate) struct Real {
 
 impl Real {
     fn find(memory: Memory) -> Self {
-        let opencl::Found { devices, missing } = opencl::find_with(memory);
+        let opencl::Found { devices, mut missing } = opencl::find_with(memory);
+        missing.extend(dma_buffers(&UdmaRoot::system()));
         Self { devices: devices.into_iter().map(Arc::new).collect(), missing }
     }
 
@@ -36,6 +38,13 @@ impl Real {
         let why = || format!("no real accelerator was found: {}", self.missing.join("; "));
         self.devices.is_empty().then(why)
     }
+}
+
+/// A line for each DMA buffer. Nothing says which accelerators work there, or what they can do.
+fn dma_buffers(root: &UdmaRoot) -> impl Iterator<Item = String> {
+    root.buffers().into_iter().map(|name| {
+        format!("DMA buffer {name} is here; the accelerators that work there are for a program to name: docs/zynq.md")
+    })
 }
 
 /// A simulated accelerator of the paper's kinds.
@@ -188,4 +197,18 @@ fn choose(on: &str, known: &[String]) -> std::result::Result<Vec<String>, Failur
         }
     }
     Ok(known.iter().zip(chosen).filter(|(_, chosen)| *chosen).map(|(name, _)| name.clone()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dma_buffers_are_named() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(dma_buffers(&UdmaRoot::at(folder.path())).count(), 0);
+        std::fs::create_dir_all(folder.path().join("sys/class/u-dma-buf/udmabuf7")).unwrap();
+        let lines: Vec<String> = dma_buffers(&UdmaRoot::at(folder.path())).collect();
+        assert!(lines.len() == 1 && lines[0].contains("udmabuf7"), "{lines:?}");
+    }
 }

@@ -50,6 +50,31 @@ fn pulse_doppler_in_cpp_finds_the_target_on_every_machine() {
     }
 }
 
+/// PoCL alone, where it is.
+const POCL: &str = "/etc/OpenCL/vendors/pocl.icd";
+
+#[test]
+fn on_devices_with_an_opencl_driver() {
+    let settings =
+        [("RIMMS_DEVICES", "opencl"), ("RIMMS_ON", "opencl"), ("RIMMS_CPUS", "1"), ("OCL_ICD_VENDORS", POCL)];
+    let programs = [
+        ("examples/listing4.c", "the tone is in bin 16"),
+        ("examples/pulse_doppler.cpp", "an echo 23 samples late, -37 turns of phase"),
+    ];
+    for (source, answer) in programs {
+        let Some(program) = compile(source, &[]) else { return };
+        if std::path::Path::new(POCL).exists() {
+            let said = succeed(program.command().envs(settings));
+            assert!(said.contains(answer), "{source}: {said}");
+        } else {
+            eprintln!("left out: {source} on an OpenCL device (package pocl-opencl-icd is not here)");
+        }
+        // Without a driver there is an error, and not a program that runs elsewhere.
+        let output = program.command().envs(settings).env("OCL_ICD_VENDORS", "/no/such/folder").output().unwrap();
+        assert!(!output.status.success() && both(&output).contains("no OpenCL"), "{source}: {}", both(&output));
+    }
+}
+
 #[test]
 fn the_static_library_will_do_too() {
     let Some(flags) = pkg_config(&["--static", "--cflags", "--libs"]) else { return };
