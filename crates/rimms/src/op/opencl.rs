@@ -9,6 +9,15 @@ use std::any::Any;
 use std::fmt;
 
 /// What a launch of an OpenCL kernel is made from: the lengths of the operands, and the call's parameters.
+///
+/// ```
+/// use rimms::op::{ClCall, ClLaunch, KernelError};
+/// // An item for every four elements of the first operand; the kernel is told how many there are, and a factor.
+/// fn launch(call: &ClCall<'_>) -> Result<ClLaunch, KernelError> {
+///     let items = call.len(0).div_ceil(4);
+///     Ok(ClLaunch::over([items]).value(call.len(0) as u64).value(*call.params::<f32>()?))
+/// }
+/// ```
 #[derive(Clone, Copy)]
 pub struct ClCall<'a> {
     pub(crate) lens: &'a [usize],

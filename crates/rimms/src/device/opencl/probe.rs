@@ -15,6 +15,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What was found.
+///
+/// ```
+/// let found = rimms::device::opencl::find();
+/// // Either there are devices, or a reason why there are none.
+/// assert!(!found.devices.is_empty() || !found.missing.is_empty());
+/// ```
 #[derive(Debug, Default)]
 pub struct Found {
     /// Every device that can be used, `opencl0` first.
