@@ -112,3 +112,20 @@ fn applications_find_the_same_with_the_same_copies() {
         }
     }
 }
+
+#[test]
+fn the_chain_is_measured_beside_plain_opencl() {
+    let Some(done) = with_pocl(&["bench", "chain", "--quick", "--json"]) else { return };
+    let listing = report(&done);
+    let rows = listing["rows"].as_array().unwrap();
+    let contenders: Vec<&str> = rows.iter().take(3).map(|row| row["contender"].as_str().unwrap()).collect();
+    assert_eq!(contenders, ["plain OpenCL", "valid-set", "zero-copy"]);
+    assert!(rows.len() == 12 && rows.iter().all(|row| row["ratio"].as_f64().unwrap() > 0.0), "{done:?}");
+}
+
+#[test]
+fn what_is_no_opencl_device_is_refused_by_the_chain() {
+    let done = done(command(["bench", "chain"]));
+    assert_eq!(done.code, Some(2), "{done:?}");
+    assert!(done.stderr.contains("no PE is named `opencl0`"), "{done:?}");
+}

@@ -4,7 +4,8 @@
 //! between them are direct; each has one queue, whose commands run in order.
 //! And [`Facts`], read once.
 
-use super::raw::{Context, Id, Queue, Result};
+use super::queue::Queue;
+use super::raw::{Context, Id, Result};
 use cl3::device as of;
 use std::sync::Arc;
 
@@ -52,7 +53,7 @@ pub(super) struct Driver {
 
 impl Driver {
     pub(super) fn new(device: Id, facts: Facts, context: Arc<Context>) -> Result<Self> {
-        Ok(Self { device, facts, queue: context.queue(device)?, context })
+        Ok(Self { device, facts, queue: Queue::new(&context, device)?, context })
     }
 }
 

@@ -8,7 +8,7 @@
 
 use super::launch::{Args, Job, Place};
 use super::program::{Family, GROUP};
-use super::raw::{Arg, Range};
+use super::queue::{Arg, Range};
 use super::scratch::Table;
 use crate::device::{DeviceError, DeviceErrorKind, Rows};
 use crate::op::Fft;

@@ -6,7 +6,8 @@
 #![allow(unsafe_code)]
 
 use super::program::{Family, GROUP};
-use super::raw::{Arg, Buffer, Range};
+use super::queue::{Arg, Range};
+use super::raw::Buffer;
 use super::{OpenCl, fft, memory, user};
 use crate::device::{DeviceError, DeviceErrorKind, Operand, Operation, Rows, Span};
 use crate::op::{Call, ClKernel, Constellation, Convolve, Decide, Fill, Gemm, SampleType, Transpose, Zip, ZipOp};
@@ -299,7 +300,7 @@ impl<'a> Job<'a> {
     /// Queues a kernel.
     ///
     /// # Safety
-    /// As [`Queue::run`](super::raw::Queue::run).
+    /// As [`Queue::run`](super::queue::Queue::run).
     unsafe fn queue(
         &self,
         family: Family,

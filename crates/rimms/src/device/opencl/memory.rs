@@ -11,7 +11,8 @@
 //! into a [staging slot](super::staging) is queued and not waited for; larger ones, and copies out, are.
 
 use super::driver::{Driver, Facts};
-use super::raw::{At, Buffer, Code, Context, Result as Raw, pitch};
+use super::queue::{At, pitch};
+use super::raw::{Buffer, Code, Context, Result as Raw};
 use super::staging::Staging;
 use super::{failed, refused};
 use crate::device::{DeviceError, DeviceErrorKind, DeviceInfo, HostSource, HostTarget, Operation, Rows, Span, Usage};

@@ -25,6 +25,7 @@ mod launch;
 mod memory;
 mod probe;
 mod program;
+mod queue;
 mod raw;
 mod scratch;
 mod staging;

@@ -8,7 +8,8 @@
 #![allow(unsafe_code)]
 
 use super::driver::Driver;
-use super::raw::{At, Event, Mapped, Result};
+use super::queue::{At, Mapped};
+use super::raw::{Event, Result};
 
 /// Bytes of a slot, and how many there are.
 const SLOT: usize = 256 << 10;

@@ -5,7 +5,8 @@
 //! a part. Others, and tiles, are copied on the device to a buffer of their own, and back if they are written.
 
 use super::launch::{Args, Job, Place};
-use super::raw::{Arg, Buffer, Range};
+use super::queue::{Arg, Range};
+use super::raw::Buffer;
 use crate::device::{DeviceError, DeviceErrorKind, Operand, Rows};
 use crate::op::{ClArg, KernelError, UserCall};
 use smallvec::SmallVec;
