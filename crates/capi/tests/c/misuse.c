@@ -178,7 +178,7 @@ int main(void) {
     /* Sizes that do not fit. */
     RIGHT_USE(hete_Sync(x));
     WRONG_USE(CEDR_FFT_flt(x, y, 0, true), HETE_ERROR_SHAPE, "nothing to do");
-    WRONG_USE(CEDR_FFT_flt(x, y, 60, true), HETE_ERROR_SHAPE, "nothing to do");
+    WRONG_USE(CEDR_FFT_flt(x, y, 60, true), HETE_ERROR_SHAPE, "no whole number");
     WRONG_USE(CEDR_FFT_flt(x, y, SIZE_MAX, true), HETE_ERROR_SHAPE, "fft");
     WRONG_USE(CEDR_FFT_flt(x, small, 64, true), HETE_ERROR_SHAPE, "found 64 x Complex<f32>, 3 x Complex<f32>");
     WRONG_USE(CEDR_FFT_flt(odd, y, 1, true), HETE_ERROR_SHAPE, "operand 0");
