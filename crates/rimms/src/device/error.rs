@@ -1,6 +1,7 @@
 //! What a device can report.
 
 use super::{DeviceInfo, Rows};
+use rimms_heap::HeapError;
 use std::fmt;
 
 /// The operations of a device, as they are named in errors and counted by `faulty`.
@@ -135,6 +136,19 @@ impl DeviceError {
     /// The device does not have this operation.
     pub fn unsupported(device: &DeviceInfo, operation: Operation) -> Self {
         Self::new(device, operation, DeviceErrorKind::Unsupported, "the device does not have it")
+    }
+
+    /// A marking system's refusal, as the device whose memory it marks reports it.
+    pub(super) fn of_heap(device: &DeviceInfo, operation: Operation, refusal: &HeapError) -> Self {
+        let kind = match *refusal {
+            HeapError::NeverFits { wanted, capacity, .. } => DeviceErrorKind::NeverFits { wanted, capacity },
+            HeapError::Full { wanted, free, capacity, .. } => DeviceErrorKind::Full { wanted, free, capacity },
+            HeapError::Fragmented { wanted, free, largest_free, .. } => {
+                DeviceErrorKind::Fragmented { wanted, free, largest: largest_free }
+            }
+            _ => DeviceErrorKind::Invalid,
+        };
+        Self::new(device, operation, kind, refusal.to_string())
     }
 
     /// Refuses a transfer whose two ends are not of the same shape: for backends, which check it first of all.

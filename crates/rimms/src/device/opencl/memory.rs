@@ -11,10 +11,10 @@
 //! into a [staging slot](super::staging) is queued and not waited for; larger ones, and copies out, are.
 
 use super::driver::{Driver, Facts};
+use super::failed;
 use super::queue::{At, pitch};
 use super::raw::{Buffer, Code, Context, Result as Raw};
 use super::staging::Staging;
-use super::{failed, refused};
 use crate::device::{DeviceError, DeviceErrorKind, DeviceInfo, HostSource, HostTarget, Operation, Rows, Span, Usage};
 use cl3::error_codes::{CL_MEM_COPY_OVERLAP, CL_MEM_OBJECT_ALLOCATION_FAILURE};
 use cl3::error_codes::{CL_OUT_OF_HOST_MEMORY, CL_OUT_OF_RESOURCES};
@@ -129,7 +129,7 @@ impl DeviceMemory {
         let mut marks = self.marks.lock();
         let free = self.most.saturating_sub(marks.report().used);
         if self.is_slab() {
-            return marks.allocate(bytes, self.align).map_err(|e| refused(info, Operation::Allocate, &e));
+            return marks.allocate(bytes, self.align).map_err(|e| DeviceError::of_heap(info, Operation::Allocate, &e));
         }
         let full = |why: &str| {
             let message = format!("no room for {bytes} bytes: {free} of {} are free{why}", self.most);
@@ -138,7 +138,8 @@ impl DeviceMemory {
         if bytes > free {
             return full("");
         }
-        let address = marks.allocate(bytes, self.align).map_err(|e| refused(info, Operation::Allocate, &e))?;
+        let address =
+            marks.allocate(bytes, self.align).map_err(|e| DeviceError::of_heap(info, Operation::Allocate, &e))?;
         let made = match usize::try_from(bytes) {
             Ok(size) => context.buffer(size.max(1)),
             Err(_) => Err(Code(CL_MEM_OBJECT_ALLOCATION_FAILURE)),
@@ -163,7 +164,7 @@ impl DeviceMemory {
     pub(super) fn free(&self, info: &DeviceInfo, address: u64) -> Result<(), DeviceError> {
         // The block goes before its address is another's.
         let mut marks = self.marks.lock();
-        marks.free(address).map_err(|e| refused(info, Operation::Free, &e))?;
+        marks.free(address).map_err(|e| DeviceError::of_heap(info, Operation::Free, &e))?;
         if !self.is_slab() {
             self.buffers.write().remove(&address);
         }

@@ -45,7 +45,6 @@ use memory::DeviceMemory;
 use parking_lot::Mutex;
 use program::Programs;
 use raw::{Code, Event};
-use rimms_heap::HeapError;
 use scratch::Scratch;
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
@@ -150,19 +149,6 @@ fn failed(info: &DeviceInfo, operation: Operation, code: Code) -> DeviceError {
         _ => DeviceErrorKind::Failed,
     };
     DeviceError::new(info, operation, kind, format!("the OpenCL driver says {code}"))
-}
-
-/// What a marking system's refusal means.
-fn refused(info: &DeviceInfo, operation: Operation, e: &HeapError) -> DeviceError {
-    let kind = match *e {
-        HeapError::NeverFits { wanted, capacity, .. } => DeviceErrorKind::NeverFits { wanted, capacity },
-        HeapError::Full { wanted, free, capacity, .. } => DeviceErrorKind::Full { wanted, free, capacity },
-        HeapError::Fragmented { wanted, free, largest_free, .. } => {
-            DeviceErrorKind::Fragmented { wanted, free, largest: largest_free }
-        }
-        _ => DeviceErrorKind::Invalid,
-    };
-    DeviceError::new(info, operation, kind, e.to_string())
 }
 
 impl Device for OpenCl {

@@ -8,7 +8,7 @@ use crate::op::Watch;
 use parking_lot::Mutex;
 use rimms_devmem::check::{Counters, Findings, Memcheck, Races, Uninitialised};
 use rimms_devmem::{Address, AddressLayout, AddressSpace, Device, Fault, Flags, Init, Memory, View};
-use rimms_heap::{HeapError, HeapKind, MarkingSystem};
+use rimms_heap::{HeapKind, MarkingSystem};
 
 /// What blocks are aligned to: the largest element a kernel knows.
 const ALIGN: u64 = 16;
@@ -77,7 +77,8 @@ impl SimMemory {
     }
 
     pub(super) fn allocate(&self, info: &DeviceInfo, bytes: u64) -> Result<u64, DeviceError> {
-        let address = self.heap.lock().allocate(bytes, ALIGN).map_err(|e| refused(info, Operation::Allocate, &e))?;
+        let address =
+            self.heap.lock().allocate(bytes, ALIGN).map_err(|e| DeviceError::of_heap(info, Operation::Allocate, &e))?;
         self.forget(Address::from_raw(address), bytes, None).map_err(|e| fault(info, Operation::Allocate, &e))?;
         Ok(address)
     }
@@ -89,7 +90,7 @@ impl SimMemory {
     }
 
     pub(super) fn free(&self, info: &DeviceInfo, address: u64) -> Result<(), DeviceError> {
-        self.heap.lock().free(address).map(drop).map_err(|e| refused(info, Operation::Free, &e))
+        self.heap.lock().free(address).map(drop).map_err(|e| DeviceError::of_heap(info, Operation::Free, &e))
     }
 
     pub(super) fn usage(&self) -> Usage {
@@ -183,16 +184,4 @@ pub(super) fn of_memory(rows: &Rows) -> rimms_devmem::Rows {
 /// An access that the simulated memory refused: a defect of whoever made the address, found because it is checked.
 pub(super) fn fault(info: &DeviceInfo, operation: Operation, fault: &Fault) -> DeviceError {
     DeviceError::new(info, operation, DeviceErrorKind::Invalid, fault.to_string())
-}
-
-fn refused(info: &DeviceInfo, operation: Operation, e: &HeapError) -> DeviceError {
-    let kind = match *e {
-        HeapError::NeverFits { wanted, capacity, .. } => DeviceErrorKind::NeverFits { wanted, capacity },
-        HeapError::Full { wanted, free, capacity, .. } => DeviceErrorKind::Full { wanted, free, capacity },
-        HeapError::Fragmented { wanted, free, largest_free, .. } => {
-            DeviceErrorKind::Fragmented { wanted, free, largest: largest_free }
-        }
-        _ => DeviceErrorKind::Invalid,
-    };
-    DeviceError::new(info, operation, kind, e.to_string())
 }

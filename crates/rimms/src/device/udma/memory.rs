@@ -9,7 +9,7 @@ use crate::device::{
     DeviceError, DeviceErrorKind, DeviceInfo, HostSource, HostTarget, Lent, Operation, Rows, Span, Usage,
 };
 use parking_lot::Mutex;
-use rimms_heap::{HeapError, HeapKind, MarkingSystem};
+use rimms_heap::{HeapKind, MarkingSystem};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -47,14 +47,14 @@ impl DmaMemory {
     pub(super) fn allocate(&self, info: &DeviceInfo, bytes: u64) -> Result<u64, DeviceError> {
         let mut heap = self.heap.lock();
         let address = heap.marks.allocate(whole_lines(bytes), LINE as u64);
-        let address = address.map_err(|e| refused(info, Operation::Allocate, &e))?;
+        let address = address.map_err(|e| DeviceError::of_heap(info, Operation::Allocate, &e))?;
         heap.ends.insert(address, address + bytes);
         Ok(address)
     }
 
     pub(super) fn free(&self, info: &DeviceInfo, address: u64) -> Result<(), DeviceError> {
         let mut heap = self.heap.lock();
-        heap.marks.free(address).map_err(|e| refused(info, Operation::Free, &e))?;
+        heap.marks.free(address).map_err(|e| DeviceError::of_heap(info, Operation::Free, &e))?;
         heap.ends.remove(&address);
         Ok(())
     }
@@ -170,16 +170,4 @@ impl DmaMemory {
 
 fn whole_lines(bytes: u64) -> u64 {
     bytes.max(1).checked_next_multiple_of(LINE as u64).unwrap_or(u64::MAX)
-}
-
-fn refused(info: &DeviceInfo, operation: Operation, e: &HeapError) -> DeviceError {
-    let kind = match *e {
-        HeapError::NeverFits { wanted, capacity, .. } => DeviceErrorKind::NeverFits { wanted, capacity },
-        HeapError::Full { wanted, free, capacity, .. } => DeviceErrorKind::Full { wanted, free, capacity },
-        HeapError::Fragmented { wanted, free, largest_free, .. } => {
-            DeviceErrorKind::Fragmented { wanted, free, largest: largest_free }
-        }
-        _ => DeviceErrorKind::Invalid,
-    };
-    DeviceError::new(info, operation, kind, e.to_string())
 }
