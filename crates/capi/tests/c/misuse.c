@@ -87,7 +87,7 @@ int main(void) {
     RIGHT_USE(rimms_Start());
     WRONG_USE(rimms_Set("cpus", "1"), HETE_ERROR_STARTED, "rimms_Shutdown");
     WRONG_USE(rimms_LoadSettings("/no/such/file.toml"), HETE_ERROR_STARTED, "rimms_Shutdown");
-    WRONG_USE(rimms_WriteTrace("/tmp/trace.json"), HETE_ERROR_CONFIG, "`trace`");
+    WRONG_USE(rimms_WriteTrace("trace.json"), HETE_ERROR_CONFIG, "`trace`");
     WRONG_USE(rimms_SaveCosts("/no/such/folder/costs.json"), HETE_ERROR_FILE, "/no/such/folder");
 
     /* Sizes. */

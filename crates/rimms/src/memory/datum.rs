@@ -97,7 +97,8 @@ impl Owned {
         let align = align.max(HOST_ALIGN);
         let absurd = || Error::HostMemory { bytes: len.saturating_mul(element.size()) };
         let bytes = len.checked_mul(element.size()).ok_or_else(absurd)?;
-        let lent = resources.lent(bytes)?;
+        // Blocks of a device begin on cache lines, and no further.
+        let lent = resources.lent(bytes.checked_add(align - HOST_ALIGN).ok_or_else(absurd)?)?;
         let behind = if lent.is_some() { 0 } else { bytes };
         let layout = behind
             .checked_add(size_of::<Datum>() + align - PLAIN)
@@ -111,7 +112,14 @@ impl Owned {
             let after = datum.add(1).cast::<u8>();
             after.add(after.as_ptr().align_offset(align))
         };
-        let (lent, host) = lent.map_or((None, behind), |(block, lent)| (Some(block), lent.start()));
+        let (lent, host) = match lent {
+            None => (None, behind),
+            Some((block, lent)) => {
+                let start = lent.start();
+                // SAFETY: a block of align − HOST_ALIGN bytes more than wanted, aligned to HOST_ALIGN as its maker vouches.
+                (Some(block), unsafe { start.add(start.as_ptr().align_offset(align)) })
+            }
+        };
         freeze(host);
         // Kernels get addresses as numbers.
         let _ = host.as_ptr().expose_provenance();

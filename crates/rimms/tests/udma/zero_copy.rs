@@ -83,3 +83,19 @@ fn fragments_are_maintained_by_themselves() {
     block.fft(&x[1], &mut y[1]).unwrap();
     assert_eq!(y[1].read().unwrap()[0].re, N as f32 - 1.0);
 }
+
+#[test]
+fn elements_that_want_more_than_a_cache_line_get_it() {
+    #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+    #[repr(C, align(256))]
+    struct Wide([u8; 256]);
+    let (_folder, system) = system(1 << 16);
+    let rt = runtime(&system);
+    let one = rt.alloc::<u8>(64).unwrap();
+    let data: Vec<_> = (0..4).map(|_| rt.alloc::<Wide>(3).unwrap()).collect();
+    for wide in &data {
+        assert!(wide.address_on(ResourceId::HOST).unwrap().is_multiple_of(256));
+    }
+    drop((one, data));
+    assert_eq!(rt.usage(buffer()).unwrap().blocks, 0);
+}
