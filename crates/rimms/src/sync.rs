@@ -3,7 +3,7 @@
 
 use std::ops::Deref;
 
-pub(crate) use parking_lot::{Condvar, Mutex};
+pub(crate) use parking_lot::{Condvar, Mutex, MutexGuard};
 pub(crate) use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
 /// Alone in its cache line, and in that which is fetched with it: what one thread changes all the time does not take from

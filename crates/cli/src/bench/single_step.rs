@@ -14,6 +14,10 @@ use std::process::{Command, Stdio};
 /// Runs of a subject that are counted together, where nobody is in a hurry.
 pub(super) const TIMES: u32 = 4;
 
+/// Runs before those that are counted. So many that no list which has grown along with them grows once more meanwhile:
+/// lists double, and what that takes comes to nothing in the long run, but not in a few runs.
+const WARM_UP: u32 = 100;
+
 /// Instructions of one operation, over so many runs of it; `None` where they cannot be counted here.
 pub(super) fn instructions(subject: &Subject, times: u32) -> Option<f64> {
     let all = steps(subject, times)?;
@@ -25,7 +29,7 @@ pub(super) fn instructions(subject: &Subject, times: u32) -> Option<f64> {
 pub(crate) fn child(id: &str, times: u32) -> Result<String, Failure> {
     let subject = subject::by_id(id)?;
     let mut run = subject.counted.unwrap_or(subject.prepare)()?;
-    run(64);
+    run(WARM_UP);
     stop();
     run(times);
     stop();

@@ -12,6 +12,7 @@
 
 use super::claims::{Claim, with_host};
 use super::node::Node;
+use super::operand::Usage;
 use super::plan::{place_on, uninitialised};
 use super::reserve::bring;
 use super::resources::Block;
@@ -96,7 +97,7 @@ impl Node {
     pub(crate) fn fetch_slowly(&self, r: ResourceId, role: Role, cause: Cause) -> Result<Located<'_>> {
         let datum = self.datum();
         if !r.is_host() && datum.resources.mode != MemoryMode::ZeroCopy {
-            let placed = bring(&[(self, role)], r, &())?;
+            let placed = bring(&[Usage::new(self, role)], r, &())?;
             return placed.into_iter().next().ok_or_else(|| datum.resources.gone(r));
         }
         self.forget_lost();

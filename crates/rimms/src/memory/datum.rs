@@ -173,6 +173,15 @@ impl Drop for Owned {
 }
 
 impl Owned {
+    /// The owner behind a pointer.
+    ///
+    /// # Safety
+    /// It was forgotten, and is taken up once.
+    #[inline]
+    pub(super) unsafe fn from_pointer(datum: NonNull<Datum>) -> Self {
+        Self(datum)
+    }
+
     /// Drops an owner that is hardly ever the last.
     #[inline]
     pub(super) fn give_up(self) {

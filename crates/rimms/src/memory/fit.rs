@@ -1,7 +1,7 @@
 //! What fits into a device's memory, and how it is said that something does not.
 
 use super::node::Node;
-use super::reserve::INLINE;
+use super::operand::INLINE;
 use super::residency::contains;
 use super::resources::Resources;
 use crate::coherence::{MemoryMode, ResourceId};

@@ -78,10 +78,24 @@ impl Node {
     /// From now on conflicting accesses come after this call.
     #[inline]
     pub(crate) fn enlist(&self, role: Role, ticket: Ticket) {
-        let lines = &self.datum().resources().order.lines;
-        let leaf = |leaf: &Node| {
-            if role.writes() { leaf.users().set_writer(ticket) } else { leaf.users().add_reader(ticket, lines) }
-        };
-        if self.is_leaf() { leaf(self) } else { self.leaves().for_each(leaf) }
+        if self.is_leaf() {
+            self.enlist_leaf(role, ticket);
+        } else {
+            self.enlist_leaves(role, ticket);
+        }
+    }
+
+    #[inline(never)]
+    fn enlist_leaves(&self, role: Role, ticket: Ticket) {
+        self.leaves().for_each(|leaf| leaf.enlist_leaf(role, ticket));
+    }
+
+    #[inline(always)]
+    fn enlist_leaf(&self, role: Role, ticket: Ticket) {
+        if role.writes() {
+            self.users().set_writer(ticket);
+        } else {
+            self.users().add_reader(ticket, &self.datum().resources().order.lines);
+        }
     }
 }

@@ -18,6 +18,7 @@ use super::datum::Datum;
 use super::evict::Obstacles;
 use super::fit::{can_never_hold, is_no_room, leading, missing, never_fits};
 use super::node::{Node, Region};
+use super::operand::{INLINE, Usage};
 use super::plan::{Copies, place_on};
 use super::registry::{Foresight, UNUSED};
 use super::resources::{Block, Resources};
@@ -30,9 +31,6 @@ use crate::trace::Cause;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Calls have up to this many operands without an allocation.
-pub(crate) const INLINE: usize = 6;
-
 /// The places of a call's operands, in their order.
 pub(crate) type Places<'a> = SmallVec<[Located<'a>; INLINE]>;
 
@@ -42,17 +40,17 @@ pub(crate) type Places<'a> = SmallVec<[Located<'a>; INLINE]>;
 /// # Errors
 /// `Uninitialised`; [`Error::NeverFits`], [`Error::Full`], [`Error::Fragmented`] where there is no room, even once all
 /// others have gone; a failed copy; [`Error::DeviceLost`]. The states are as they were, apart from copies that succeeded.
-pub(crate) fn bring<'a>(operands: &[(&'a Node, Role)], r: ResourceId, foresight: &dyn Foresight) -> Result<Places<'a>> {
-    let Some(resources) = operands.first().map(|(node, _)| &node.datum().resources) else {
+pub(crate) fn bring<'a>(operands: &[Usage<'a>], r: ResourceId, foresight: &dyn Foresight) -> Result<Places<'a>> {
+    let Some(resources) = operands.first().map(|one| &one.node().datum().resources) else {
         return Ok(Places::new());
     };
     if r.is_host() || resources.mode == MemoryMode::ZeroCopy {
-        return operands.iter().map(|(node, role)| node.fetch(r, *role, Cause::Input)).collect();
+        return operands.iter().map(|one| one.node().fetch(r, one.role(), Cause::Input)).collect();
     }
     if resources.is_lost(r) {
         return Err(resources.gone(r));
     }
-    for (node, role) in operands {
+    for (node, role) in operands.iter().map(Usage::parts) {
         node.forget_lost();
         if role.reads() {
             node.check_written()?;
@@ -92,7 +90,7 @@ impl From<Error> for NoPlace {
 struct Reserve<'a, 'c> {
     resources: &'c Arc<Resources>,
     r: ResourceId,
-    operands: &'c [(&'a Node, Role)],
+    operands: &'c [Usage<'a>],
     foresight: &'c dyn Foresight,
 }
 
@@ -134,9 +132,13 @@ impl<'a> Reserve<'a, '_> {
         }
     }
 
+    fn nodes(&self) -> impl Iterator<Item = &'a Node> {
+        self.operands.iter().map(Usage::node)
+    }
+
     /// Do all operands have a place already?
     fn is_there(&self) -> bool {
-        self.operands.iter().all(|(node, _)| node.datum().lock().get().locate(self.r, node.region()).is_some())
+        self.nodes().all(|node| node.datum().lock().get().locate(self.r, node.region()).is_some())
     }
 
     /// Room for all operands, or none. With `alone` whatever nobody uses goes first.
@@ -150,7 +152,7 @@ impl<'a> Reserve<'a, '_> {
         }
         let mut held: SmallVec<[Arc<Block>; INLINE]> = SmallVec::new();
         let mut new: SmallVec<[&Node; INLINE]> = SmallVec::new();
-        for (node, role) in self.in_order(alone) {
+        for (node, role) in self.in_order(alone).iter().map(Usage::parts) {
             match self.place(node, role, alone, held.len(), &mut obstacles) {
                 Ok((block, is_new)) => {
                     if !held.iter().any(|other| Arc::ptr_eq(other, &block)) {
@@ -170,7 +172,7 @@ impl<'a> Reserve<'a, '_> {
                 }
             }
         }
-        let located = self.operands.iter().map(|(node, _)| {
+        let located = self.nodes().map(|node| {
             let mut locked = node.datum().lock();
             // In a larger block than its own, maybe, that came with another operand.
             let (span, block) = locked.get().locate(self.r, node.region()).ok_or(Refused::Displaced)?;
@@ -181,8 +183,8 @@ impl<'a> Reserve<'a, '_> {
 
     /// Brings what is read to its places; false where one of these is gone.
     fn fill(&self, places: &mut Places<'a>) -> Result<bool> {
-        for ((node, _), place) in self.operands.iter().zip(places).filter(|((_, role), _)| role.reads()) {
-            if !node.make_valid(self.r, place, Cause::Input)? {
+        for (one, place) in self.operands.iter().zip(places).filter(|(one, _)| one.role().reads()) {
+            if !one.node().make_valid(self.r, place, Cause::Input)? {
                 return Ok(false);
             }
         }
@@ -191,12 +193,15 @@ impl<'a> Reserve<'a, '_> {
 
     /// The operands that need places of their own, the largest first: others may lie inside. For a layout that fits
     /// whenever there is one, the one whose end is rounded most comes last.
-    fn in_order(&self, alone: bool) -> SmallVec<[(&'a Node, Role); INLINE]> {
-        let mut order = leading(self.operands.iter().copied(), |(node, _)| *node);
-        order.sort_by_key(|(node, _)| std::cmp::Reverse(node.bytes()));
+    fn in_order(&self, alone: bool) -> SmallVec<[Usage<'a>; INLINE]> {
+        let mut order = leading(self.operands.iter().copied(), Usage::node);
+        order.sort_by_key(|one| std::cmp::Reverse(one.node().bytes()));
         if alone {
             let device = self.resources.device(self.r);
-            order.sort_by_key(|(node, _)| device.footprint(node.bytes() as u64).saturating_sub(node.bytes() as u64));
+            order.sort_by_key(|one| {
+                let bytes = one.node().bytes() as u64;
+                device.footprint(bytes).saturating_sub(bytes)
+            });
         }
         order
     }
@@ -328,9 +333,8 @@ impl<'a> Reserve<'a, '_> {
     /// Evicts one block that no operand of the call lies in.
     fn evict_one(&self, missing: u64, obstacles: &mut Obstacles) -> bool {
         let is_own = |datum: &Datum, region: &Region| {
-            let touches =
-                |(node, _): &(&Node, Role)| std::ptr::eq(node.datum(), datum) && node.region().overlaps(region);
-            self.operands.iter().any(touches)
+            let touches = |node: &Node| std::ptr::eq(node.datum(), datum) && node.region().overlaps(region);
+            self.nodes().any(touches)
         };
         let mut candidates = self.resources.registry(self.r).candidates(is_own);
         self.foresight.next_uses(self.r, &mut candidates);
@@ -340,10 +344,9 @@ impl<'a> Reserve<'a, '_> {
     /// The error, where the operands do not fit into the empty memory either.
     #[cold]
     fn never(&self, error: &DeviceError) -> Option<Error> {
-        let nodes = || self.operands.iter().map(|(node, _)| *node);
-        can_never_hold(self.resources, self.r, None, nodes()).or_else(|| match error.kind {
+        can_never_hold(self.resources, self.r, None, self.nodes()).or_else(|| match error.kind {
             DeviceErrorKind::NeverFits { wanted, .. } => {
-                Some(never_fits(self.resources, self.r, None, wanted, nodes()))
+                Some(never_fits(self.resources, self.r, None, wanted, self.nodes()))
             }
             _ => None,
         })

@@ -59,7 +59,8 @@ struct Inner {
     id: u32,
     name: Box<str>,
     roles: Vec<Role>,
-    elements: Vec<Element>,
+    /// Each operand's type, and its role once more: what a call is checked against.
+    types: Box<[(Element, Role)]>,
     /// Of those operands that have one.
     names: Vec<(usize, Box<str>)>,
     rule: Option<ShapeRule>,
@@ -121,7 +122,7 @@ impl UserOp {
 
     /// Bytes of an element of each operand.
     pub(crate) fn element_sizes(&self) -> impl Iterator<Item = usize> {
-        self.0.elements.iter().map(|element| element.size())
+        self.0.types.iter().map(|(element, _)| element.size())
     }
 
     /// A call of this op without parameters.
@@ -152,13 +153,13 @@ impl UserOp {
 
     /// Types and roles of the operands, where nothing else is asked of them.
     #[inline]
-    pub(super) fn types_alone(&self) -> Option<(&[Element], &[Role])> {
-        self.0.rule.is_none().then_some((&self.0.elements, &self.0.roles))
+    pub(super) fn types_alone(&self) -> Option<&[(Element, Role)]> {
+        self.0.rule.is_none().then_some(&self.0.types)
     }
 
     #[inline]
     pub(super) fn check(&self, found: &[Shape]) -> Result<(), Box<str>> {
-        for (i, (want, found)) in self.0.elements.iter().zip(found).enumerate() {
+        for (i, ((want, _), found)) in self.0.types.iter().zip(found).enumerate() {
             if *want != found.element {
                 return Err(format!("operand {i} is of {}, {} is wanted", found.element.name(), want.name()).into());
             }
@@ -390,6 +391,7 @@ impl UserOpBuilder {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         let Self { name, roles, elements, names, rule, kernels } = self;
-        Ok(UserOp(Arc::new(Inner { id, name, roles, elements, names, rule, kernels })))
+        let types = elements.into_iter().zip(roles.iter().copied()).collect();
+        Ok(UserOp(Arc::new(Inner { id, name, roles, types, names, rule, kernels })))
     }
 }

@@ -2,9 +2,11 @@
 //!
 //! The one takes all that is there at once. While there is nothing it looks for
 //! a bounded time, then says that it sleeps and parks; whoever puts something in wakes it then.
+#![allow(unsafe_code)]
 
-use crate::sync::{AtomicU32, AtomicU64, Condvar, Mutex, Ordering, soon};
+use crate::sync::{AtomicU32, AtomicU64, Condvar, Mutex, MutexGuard, Ordering, soon};
 use Ordering::{Acquire, Relaxed, Release};
+use std::mem::MaybeUninit;
 
 pub(crate) struct Inbox<T> {
     state: Mutex<State<T>>,
@@ -27,20 +29,48 @@ impl<T> Default for Inbox<T> {
     }
 }
 
-impl<T> Inbox<T> {
-    /// Puts an item in. Returns its place; they count from 1.
-    #[inline]
-    pub(crate) fn push(&self, item: T) -> u64 {
-        let mut state = self.state.lock();
-        let place = self.issued.load(Relaxed) + 1;
-        state.items.push(item);
-        self.issued.store(place, Release);
-        let wake = std::mem::take(&mut state.is_asleep);
-        drop(state);
+/// Room for the next item of an inbox, which is locked meanwhile.
+pub(crate) struct Entry<'a, T> {
+    inbox: &'a Inbox<T>,
+    /// With room for one more.
+    state: MutexGuard<'a, State<T>>,
+}
+
+impl<T> Entry<'_, T> {
+    #[inline(always)]
+    pub(crate) fn room(&mut self) -> &mut MaybeUninit<T> {
+        let items = &mut self.state.items;
+        // SAFETY: there is room for one more, behind the last.
+        unsafe { &mut *items.as_mut_ptr().add(items.len()).cast() }
+    }
+
+    /// The item is in. Returns its place; they count from 1.
+    ///
+    /// # Safety
+    /// The room was written.
+    #[inline(always)]
+    pub(crate) unsafe fn put(mut self) -> u64 {
+        let place = self.inbox.issued.load(Relaxed) + 1;
+        let items = &mut self.state.items;
+        // SAFETY: within the capacity, and initialised, as the caller vouches.
+        unsafe { items.set_len(items.len() + 1) };
+        self.inbox.issued.store(place, Release);
+        let wake = std::mem::take(&mut self.state.is_asleep);
+        drop(self.state);
         if wake {
-            self.filled.notify_one();
+            self.inbox.filled.notify_one();
         }
         place
+    }
+}
+
+impl<T> Inbox<T> {
+    /// Room for an item, which is written where it stays: items are large, and moving one is felt.
+    #[inline(always)]
+    pub(crate) fn entry(&self) -> Entry<'_, T> {
+        let mut state = self.state.lock();
+        state.items.reserve(1);
+        Entry { inbox: self, state }
     }
 
     /// Hands everything to `take` once there is something that came after place `last`; `false` if nothing is there

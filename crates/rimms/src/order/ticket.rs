@@ -34,6 +34,13 @@ impl Ticket {
         self == Self::DONE || self.queue() == at
     }
 
+    /// Does it come later in the same queue?
+    #[inline]
+    pub(crate) const fn follows(self, other: Self) -> bool {
+        let same = self.queue() == other.queue();
+        same && self.0 > other.0
+    }
+
     #[inline]
     pub(crate) const fn place(self) -> u64 {
         self.0 >> (QUEUE_BITS + 1)

@@ -141,7 +141,18 @@ impl Users {
     }
 
     /// One more reader. Others may be registered at the same time.
+    #[inline]
     pub(crate) fn add_reader(&self, ticket: Ticket, lines: &Timelines) {
+        let word = self.second.load(Acquire);
+        let takes_its_place = word == NOBODY || Ticket::from_bits(word).is_some_and(|t| ticket.follows(t));
+        if !takes_its_place || self.second.compare_exchange(word, ticket.to_bits(), AcqRel, Relaxed).is_err() {
+            self.add_reader_slowly(ticket, lines);
+        }
+    }
+
+    /// The same where others are there, or come at the same moment.
+    #[inline(never)]
+    fn add_reader_slowly(&self, ticket: Ticket, lines: &Timelines) {
         let mut word = self.second.load(Acquire);
         loop {
             let Some(present) = Ticket::from_bits(word) else {

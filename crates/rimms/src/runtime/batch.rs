@@ -1,8 +1,8 @@
 //! Calls that are submitted together.
 
-use super::execute::Operands;
 use super::{Arg, Event, Runtime};
 use crate::error::{Error, Result};
+use crate::memory::Operands;
 use crate::op::Call;
 use crate::order::in_kernel;
 use crate::sched::{Candidate, Placement};
@@ -56,7 +56,7 @@ impl<'a> Batch<'a> {
     /// # Errors
     /// [`Error::Shape`], [`Error::OtherRuntime`]: it is not added then.
     pub fn call(&mut self, call: &Call, args: &mut [Arg<'a>]) -> Result<()> {
-        let mut operands = Operands::new();
+        let mut operands = Operands::none();
         self.rt.check(call, args, &mut operands)?;
         let size = call.work_of(args.iter().map(|a| a.shape.len));
         self.calls.push(Member { call: call.clone(), operands, size });

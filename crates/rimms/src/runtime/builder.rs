@@ -227,7 +227,8 @@ impl RuntimeBuilder {
             is_watched: self.time_limit.is_some() || self.watch.is_some(),
         });
         let monitor = Monitor::start(&shared, self.watch)?;
-        Ok(Runtime { core: Arc::new(Core { shared, monitor }), allowed: PeSet::All, blocking: false })
+        let allowed = PeSet::all(&shared.pes);
+        Ok(Runtime { core: Arc::new(Core { shared, monitor }), allowed, blocking: false })
     }
 }
 

@@ -13,20 +13,16 @@ use super::Shared;
 use super::foresight::Foresight;
 use super::monitor::Task;
 use super::pe::{Pe, PeSet};
-use super::submit::INLINE;
 use crate::coherence::MemoryMode;
 use crate::device::{DeviceError, DeviceErrorKind, Operand, Span};
 use crate::error::{Error, Result};
-use crate::memory::{Hold, Node, bring};
+use crate::memory::{Hold, INLINE, Node, Usage, bring};
 use crate::op::{Call, Role};
 use crate::order::kernel_scope;
 use crate::trace::{Cause, Log, Traced};
 use smallvec::SmallVec;
 use std::sync::Arc;
 use std::time::Instant;
-
-/// A call's operands with their roles, in order.
-pub(super) type Operands<'a> = SmallVec<[(&'a Node, Role); INLINE]>;
 
 type Places<'a> = SmallVec<[Operand<'a>; INLINE]>;
 type Holds<'a> = SmallVec<[Hold<'a>; INLINE]>;
@@ -50,7 +46,7 @@ impl Stop {
 /// A call that is to be executed.
 pub(super) struct Job<'a> {
     pub(super) call: &'a Call,
-    pub(super) operands: &'a [(&'a Node, Role)],
+    pub(super) operands: &'a [Usage<'a>],
     /// Elements it works through; 0 where no policy asks.
     pub(super) size: usize,
     pub(super) allowed: &'a PeSet,
@@ -60,17 +56,17 @@ pub(super) struct Job<'a> {
 
 impl<'a> Job<'a> {
     fn written(&self) -> impl Iterator<Item = &'a Node> {
-        self.operands.iter().filter(|(_, role)| role.writes()).map(|(node, _)| *node)
+        self.operands.iter().filter(|one| one.role().writes()).map(Usage::node)
     }
 
     /// The writers start now, unless the call was taken away. Returns whether they do.
     #[inline]
     fn begin(&self, pe: &Pe) -> bool {
         if let Some(task) = self.task {
-            return task.launch(|| self.operands.iter().for_each(|(node, role)| node.begin(pe.resource, *role)));
+            return task.launch(|| self.operands.iter().for_each(|one| one.node().begin(pe.resource, one.role())));
         }
-        for (node, role) in self.operands {
-            node.begin(pe.resource, *role);
+        for one in self.operands {
+            one.node().begin(pe.resource, one.role());
         }
         true
     }
@@ -155,8 +151,8 @@ impl Shared {
         if let Err(stop) = done {
             return Err(self.stopped(pe, job, *stop));
         }
-        for (node, role) in job.operands {
-            node.commit(pe.resource, *role);
+        for one in job.operands {
+            one.node().commit(pe.resource, one.role());
         }
         self.resources.tally.called(at, job.operands.len());
         Ok(())
@@ -174,15 +170,15 @@ impl Shared {
     ) -> Result<(), Box<Stop>> {
         let mut operands: Places<'_> = SmallVec::new();
         if pe.resource.is_host() || self.resources.mode == MemoryMode::ZeroCopy {
-            for (node, role) in job.operands {
-                let span = match node.at_hand(pe.resource, *role) {
+            for (node, role) in job.operands.iter().map(Usage::parts) {
+                let span = match node.at_hand(pe.resource, role) {
                     Some(span) => span,
-                    None => fetch(pe, node, *role, holds).map_err(Stop::before)?,
+                    None => fetch(pe, node, role, holds).map_err(Stop::before)?,
                 };
                 // SAFETY: the span lies in the datum's storage, which is initialised (frozen at birth) and has exposed
                 // provenance. Whoever executes the call keeps the datum, and what conflicts with the call waits for it: a
                 // call that works on host memory is never taken away (`monitor`, `builder`).
-                operands.push(unsafe { Operand::in_host_memory(span, *role) });
+                operands.push(unsafe { Operand::in_host_memory(span, role) });
             }
         } else {
             self.place_on_device(pe, job, &mut operands, holds).map_err(Stop::before)?;
@@ -226,8 +222,8 @@ impl Shared {
         operands: &mut Places<'_>,
         holds: &mut Holds<'a>,
     ) -> Result<()> {
-        for (place, (_, role)) in bring(job.operands, pe.resource, &Foresight(self))?.into_iter().zip(job.operands) {
-            operands.push(Operand::on_device(place.span, *role));
+        for (place, one) in bring(job.operands, pe.resource, &Foresight(self))?.into_iter().zip(job.operands) {
+            operands.push(Operand::on_device(place.span, one.role()));
             holds.push(place.hold);
         }
         Ok(())
@@ -245,7 +241,7 @@ impl Shared {
             Stop::Launch(error) => {
                 if error.kind == DeviceErrorKind::Unsupported {
                     // Nothing has happened: what was to be updated there is what it was.
-                    job.operands.iter().for_each(|(node, role)| node.not_begun(pe.resource, *role));
+                    job.operands.iter().for_each(|one| one.node().not_begun(pe.resource, one.role()));
                 }
                 let elsewhere = error.is_retryable();
                 let error = self.resources.failure(error, &job.call.to_string(), pe.name());

@@ -2,7 +2,7 @@
 
 use super::Shared;
 use crate::coherence::ResourceId;
-use crate::memory::{Candidate, Foresight as Foresees, Node};
+use crate::memory::{Candidate, Foresight as Foresees, Node, Usage};
 
 /// How far ahead a queue is looked through. Blocks that are needed later than that are as good as not needed, and what
 /// looking costs has to end somewhere.
@@ -18,7 +18,7 @@ impl Foresees for Foresight<'_> {
             let (mut distance, mut unknown) = (0, candidates.len());
             pe.queue.each_pending(&mut |work| {
                 distance += 1;
-                for view in &work.operands {
+                for view in work.operands.operands().iter().map(Usage::node) {
                     for i in places.near(view) {
                         let Some(candidate) = candidates.get_mut(i) else { continue };
                         let is_sooner = candidate.next_use.is_none_or(|known| distance < known);

@@ -98,7 +98,7 @@ impl Task {
 
     /// From now on the operands are impounded for the thread that is stuck, in a device that is lost.
     fn impound(&self, device: ResourceId) {
-        self.impounded.lock().extend(self.work.operands.iter().map(|view| view.impound(device)));
+        self.impounded.lock().extend(self.work.operands.operands().iter().map(|one| one.node().impound(device)));
     }
 }
 

@@ -168,6 +168,8 @@ impl ResourceInfo {
 #[derive(Clone)]
 pub(super) enum PeSet {
     All,
+    /// One, which needs no choice.
+    Only(usize),
     Some(Arc<[bool]>),
 }
 
@@ -176,8 +178,14 @@ impl PeSet {
     pub(super) fn contains(&self, pe: usize) -> bool {
         match self {
             Self::All => true,
+            Self::Only(one) => *one == pe,
             Self::Some(set) => set.get(pe).copied().unwrap_or(false),
         }
+    }
+
+    /// All of these.
+    pub(super) fn all(pes: &[Pe]) -> Self {
+        if pes.len() == 1 { Self::Only(0) } else { Self::All }
     }
 
     pub(super) fn parse(names: &str, pes: &[Pe]) -> Result<Self> {
@@ -201,6 +209,10 @@ impl PeSet {
                 return Err(Error::Unknown { what: "PE", name: name.into(), known: known.join(", ").into() });
             }
         }
-        Ok(Self::Some(set.into()))
+        let mut members = set.iter().enumerate().filter(|(_, chosen)| **chosen).map(|(pe, _)| pe);
+        match (members.next(), members.next()) {
+            (Some(one), None) => Ok(Self::Only(one)),
+            _ => Ok(Self::Some(set.into())),
+        }
     }
 }

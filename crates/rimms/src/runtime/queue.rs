@@ -3,15 +3,15 @@
 //! Submitters push into the inbox; the PE's worker takes all that is there at
 //! once, and works it off. What the worker has taken can still be looked at by
 //! those who want to know what is needed next ([`each_pending`](Queue::each_pending)).
+#![allow(unsafe_code)]
 
 use super::monitor::Task;
 use super::pe::PeSet;
-use crate::memory::Held;
+use crate::memory::{Held, Usage};
 use crate::op::Call;
 use crate::order::{After, Inbox, Ticket};
 use crate::sync::Padded;
 use parking_lot::{Mutex, MutexGuard};
-use smallvec::SmallVec;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// A call in flight: all it needs, and nothing of whoever submitted it.
 pub(super) struct Work {
     pub(super) call: Call,
-    pub(super) operands: SmallVec<[Held; 4]>,
+    pub(super) operands: Held,
     /// What it comes after, besides the calls before it in its queue.
     pub(super) after: After,
     /// Where it may go if it fails here.
@@ -44,13 +44,34 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    /// Appends a call. Returns its place.
-    #[inline]
-    pub(super) fn push(&self, work: Work) -> u64 {
-        if work.expected_ns != 0 {
-            self.expected_ns.fetch_add(work.expected_ns, Relaxed);
+    /// Appends a call, from its parts, so that it is written where it stays. Returns its place.
+    ///
+    /// # Safety
+    /// As for [`Held::write`].
+    #[inline(always)]
+    pub(super) unsafe fn push(
+        &self,
+        call: &Call,
+        operands: &[Usage<'_>],
+        after: After,
+        allowed: &PeSet,
+        (size, expected_ns): (usize, u64),
+    ) -> u64 {
+        if expected_ns != 0 {
+            self.expected_ns.fetch_add(expected_ns, Relaxed);
         }
-        self.inbox.push(work)
+        let mut entry = self.inbox.entry();
+        let work = entry.room().as_mut_ptr();
+        // SAFETY: the room is ours, and every field is written once; what is held, as the caller vouches.
+        unsafe {
+            (&raw mut (*work).call).write(call.share());
+            Held::write(&mut *(&raw mut (*work).operands).cast(), operands);
+            (&raw mut (*work).after).write(after);
+            (&raw mut (*work).allowed).write(allowed.clone());
+            (&raw mut (*work).size).write(size);
+            (&raw mut (*work).expected_ns).write(expected_ns);
+            entry.put()
+        }
     }
 
     /// The next call, whose place comes after `last`; `None` once the queue is closed and empty.

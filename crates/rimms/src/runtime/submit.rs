@@ -5,21 +5,17 @@
 //! leaves it uses, so that whoever comes later waits for it.
 #![allow(unsafe_code)]
 
-use super::execute::{Job, Operands};
+use super::execute::Job;
 use super::pe::{Pe, PeSet};
-use super::queue::Work;
 use super::{Arg, Event, Runtime, Shared};
 use crate::error::{Error, Result};
-use crate::memory::{Held, Node, Outlook, can_never_hold};
+use crate::memory::{INLINE, Operands, Outlook, Usage, can_never_hold};
 use crate::op::{Call, Role, Shape};
 use crate::order::{After, Ticket, in_kernel};
 use crate::sched::Candidate;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-
-/// Calls have up to this many operands without an allocation.
-pub(super) const INLINE: usize = 4;
 
 /// What a queued call is taken to need before one of its kind was measured: that queues have a length at all.
 const UNMEASURED_NS: f64 = 1_000.0;
@@ -39,27 +35,30 @@ impl Runtime {
     /// failure. Inputs are untouched then, outputs uninitialised. A blocking call returns these itself; an operand that
     /// is read and written keeps its old elements then, if it can.
     pub fn call(&self, call: &Call, args: &mut [Arg<'_>]) -> Result<Event> {
-        let mut operands = Operands::new();
-        self.check(call, args, &mut operands)?;
+        let mut operands = Operands::none();
+        if !self.fits(call, args, &mut operands) {
+            self.check_shapes(call, args, &mut operands)?;
+        }
         let size = if self.core.needs_costs { call.work_of(args.iter().map(|a| a.shape.len)) } else { 0 };
         if self.blocking { self.run(call, &operands, size) } else { self.submit(call, &operands, size) }
     }
 
     /// The operands fit the call, are this runtime's, and are borrowed as their roles demand. Adds them to `operands`.
-    #[inline]
     pub(super) fn check<'a>(&self, call: &Call, args: &[Arg<'a>], operands: &mut Operands<'a>) -> Result<()> {
-        if let Some((elements, roles)) = call.types_alone()
-            && elements.len() == args.len()
-        {
-            let fits = args.iter().zip(elements).zip(roles).all(|((arg, element), role)| {
-                operands.push((arg.node, *role));
-                arg.shape.element == *element && self.may_use(arg, *role)
-            });
-            if fits {
-                return Ok(());
-            }
+        if self.fits(call, args, operands) { Ok(()) } else { self.check_shapes(call, args, operands) }
+    }
+
+    /// Is that so, as far as types alone tell?
+    #[inline(always)]
+    fn fits<'a>(&self, call: &Call, args: &[Arg<'a>], operands: &mut Operands<'a>) -> bool {
+        let Some(types) = call.types_alone() else { return false };
+        if types.len() != args.len() || args.len() > INLINE {
+            return false;
         }
-        self.check_shapes(call, args, operands)
+        let used = args.iter().zip(types).map(|(arg, (element, role))| {
+            (arg.shape.element == *element && self.may_use(arg, *role)).then(|| Usage::new(arg.node, *role))
+        });
+        operands.fill_few(used).is_some()
     }
 
     /// The same where there is more to check than types, or something does not fit.
@@ -67,14 +66,22 @@ impl Runtime {
     fn check_shapes<'a>(&self, call: &Call, args: &[Arg<'a>], operands: &mut Operands<'a>) -> Result<()> {
         let shapes: SmallVec<[Shape; INLINE]> = args.iter().map(|a| a.shape).collect();
         call.check(&shapes).map_err(|reason| Error::shape(call.name(), reason))?;
-        operands.clear();
-        for (arg, role) in args.iter().zip(call.roles()) {
-            if !self.may_use(arg, *role) {
-                return Err(refused(call, operands.len(), self.owns(arg)));
-            }
-            operands.push((arg.node, *role));
+        let roles = call.roles();
+        let used =
+            args.iter().zip(roles).map(|(arg, role)| self.may_use(arg, *role).then(|| Usage::new(arg.node, *role)));
+        operands.fill(used).ok_or_else(|| self.refused(call, args))
+    }
+
+    /// An operand is not this runtime's, or not borrowed as its role demands.
+    #[cold]
+    fn refused(&self, call: &Call, args: &[Arg<'_>]) -> Error {
+        let mut all = args.iter().zip(call.roles());
+        let operand = all.position(|(arg, role)| !self.may_use(arg, *role)).unwrap_or_default();
+        if args.get(operand).is_some_and(|arg| self.owns(arg)) {
+            let why = format!("operand {operand} is written: pass it with arg_mut");
+            return Error::shape(call.name(), why);
         }
-        Ok(())
+        Error::OtherRuntime { call: call.name().into(), operand }
     }
 
     #[inline]
@@ -89,9 +96,9 @@ impl Runtime {
 
     /// Executes the call in this thread, once what it comes after is done.
     #[inline]
-    fn run(&self, call: &Call, operands: &[(&Node, Role)], size: usize) -> Result<Event> {
-        for (node, role) in operands {
-            node.settle(*role)?;
+    fn run(&self, call: &Call, operands: &[Usage<'_>], size: usize) -> Result<Event> {
+        for one in operands {
+            one.node().settle(one.role())?;
         }
         let Some((at, pe)) = self.core.choose(&self.allowed, call, size, operands, &[]) else {
             return Err(self.no_pe(call, operands));
@@ -101,32 +108,43 @@ impl Runtime {
                 return Err(Error::WouldDeadlock);
             }
             // Somebody else has to be waiting for the device, so that this thread can be told that it takes too long.
-            let event = self.enqueue(at, pe, call, operands, size)?;
-            self.wait(event)?;
-            return Ok(event);
+            return self.run_watched(at, pe, call, operands, size);
         }
         let _busy = self.core.needs_costs.then(|| pe.occupy());
         self.core.execute(at, pe, &Job { call, operands, size, allowed: &self.allowed, task: None })?;
         Ok(Event::DONE)
     }
 
-    fn submit(&self, call: &Call, operands: &[(&Node, Role)], size: usize) -> Result<Event> {
+    #[inline(never)]
+    fn run_watched(&self, at: usize, pe: &Pe, call: &Call, operands: &[Usage<'_>], size: usize) -> Result<Event> {
+        let event = self.enqueue(at, pe, call, operands, size)?;
+        self.wait(event)?;
+        Ok(event)
+    }
+
+    #[inline]
+    fn submit(&self, call: &Call, operands: &[Usage<'_>], size: usize) -> Result<Event> {
         match self.core.choose(&self.allowed, call, size, operands, &[]) {
-            Some((at, pe)) => self.enqueue(at, pe, call, operands, size),
+            Some((at, pe)) => self.append(at, pe, call, operands, size),
             None => Err(self.no_pe(call, operands)),
         }
     }
 
     /// Appends the call to a PE's queue.
-    #[inline]
+    #[inline(never)]
     pub(super) fn enqueue(
         &self,
         at: usize,
         pe: &Pe,
         call: &Call,
-        operands: &[(&Node, Role)],
+        operands: &[Usage<'_>],
         size: usize,
     ) -> Result<Event> {
+        self.append(at, pe, call, operands, size)
+    }
+
+    #[inline(always)]
+    fn append(&self, at: usize, pe: &Pe, call: &Call, operands: &[Usage<'_>], size: usize) -> Result<Event> {
         let core = &*self.core;
         pe.worker.ensure(&core.shared, at)?;
         let expected_ns = match core.needs_costs {
@@ -134,32 +152,27 @@ impl Runtime {
             false => 0,
         };
         let mut after = After::new();
-        let mut held: SmallVec<[Held; 4]> = SmallVec::new();
-        for (node, role) in operands {
-            node.comes_after(*role, at, &mut after);
-            // SAFETY: enlisted below, while the arguments still borrow their views; dropped by the worker before the
-            // ticket is retired; fragmenting and joining settle first (`data::divide`).
-            held.push(unsafe { Held::new(node) });
+        for one in operands {
+            one.node().comes_after(one.role(), at, &mut after);
         }
-        let (call, allowed) = (call.clone(), self.allowed.clone());
-        let place = pe.queue.push(Work { call, operands: held, after, allowed, size, expected_ns });
+        // SAFETY: enlisted below, while the arguments still borrow their views; dropped by the worker before the
+        // ticket is retired; fragmenting and joining settle first (`data::divide`).
+        let place = unsafe { pe.queue.push(call, operands, after, &self.allowed, (size, expected_ns)) };
         let ticket = Ticket::new(at, place);
-        for (node, role) in operands {
-            node.enlist(*role, ticket);
+        for one in operands {
+            one.node().enlist(one.role(), ticket);
         }
         Ok(Event::new(ticket, core.id))
     }
 
     /// Why no PE takes the call. Where only room is lacking, or a device, that is the reason.
     #[cold]
-    pub(super) fn no_pe(&self, call: &Call, operands: &[(&Node, Role)]) -> Error {
+    pub(super) fn no_pe(&self, call: &Call, operands: &[Usage<'_>]) -> Error {
         let resources = &self.core.resources;
         let able = self.core.pes.iter().enumerate().filter(|(i, pe)| self.allowed.contains(*i) && pe.can(call));
         let mut missing = able.map(|(_, pe)| match resources.is_lost(pe.resource) {
             true => Some(resources.gone(pe.resource)),
-            false => {
-                can_never_hold(resources, pe.resource, Some(&call.to_string()), operands.iter().map(|(node, _)| *node))
-            }
+            false => can_never_hold(resources, pe.resource, Some(&call.to_string()), operands.iter().map(Usage::node)),
         });
         if let Some(Some(error)) = missing.next() {
             return error;
@@ -171,25 +184,33 @@ impl Runtime {
     }
 }
 
-/// An operand that is not this runtime's, or not borrowed as its role demands.
-#[cold]
-fn refused(call: &Call, operand: usize, is_ours: bool) -> Error {
-    if is_ours {
-        let why = format!("operand {operand} is written: pass it with arg_mut");
-        return Error::shape(call.name(), why);
-    }
-    Error::OtherRuntime { call: call.name().into(), operand }
-}
-
 impl Shared {
     /// The PE for the call, among those allowed that can do it and were not tried.
-    #[inline]
+    #[inline(always)]
     pub(super) fn choose(
         &self,
         allowed: &PeSet,
         call: &Call,
         size: usize,
-        operands: &[(&Node, Role)],
+        operands: &[Usage<'_>],
+        tried: &[usize],
+    ) -> Option<(usize, &Pe)> {
+        if let PeSet::Only(at) = *allowed {
+            let pe = self.pes.get(at)?;
+            let takes_it = pe.can(call) && (pe.resource.is_host() || self.can_hold(pe, operands)) && tried.is_empty();
+            return takes_it.then_some((at, pe));
+        }
+        self.choose_of_several(allowed, call, size, operands, tried)
+    }
+
+    /// The same where several are allowed.
+    #[inline(never)]
+    fn choose_of_several(
+        &self,
+        allowed: &PeSet,
+        call: &Call,
+        size: usize,
+        operands: &[Usage<'_>],
         tried: &[usize],
     ) -> Option<(usize, &Pe)> {
         let mut only = None;
@@ -206,8 +227,9 @@ impl Shared {
     }
 
     /// Is the PE's device there, and large enough for these operands at once?
-    fn can_hold(&self, pe: &Pe, operands: &[(&Node, Role)]) -> bool {
-        let nodes = operands.iter().map(|(node, _)| *node);
+    #[inline(never)]
+    fn can_hold(&self, pe: &Pe, operands: &[Usage<'_>]) -> bool {
+        let nodes = operands.iter().map(Usage::node);
         !self.resources.is_lost(pe.resource) && can_never_hold(&self.resources, pe.resource, None, nodes).is_none()
     }
 
@@ -225,7 +247,7 @@ impl Shared {
         allowed: &PeSet,
         call: &Call,
         size: usize,
-        operands: &[(&Node, Role)],
+        operands: &[Usage<'_>],
         tried: &[usize],
     ) -> Option<(usize, &Pe)> {
         let candidates = self.candidates(allowed, call, size, operands, tried);
@@ -240,7 +262,7 @@ impl Shared {
         allowed: &PeSet,
         call: &Call,
         size: usize,
-        operands: &[(&Node, Role)],
+        operands: &[Usage<'_>],
         tried: &[usize],
     ) -> SmallVec<[Candidate; 8]> {
         let can = |i: usize, pe: &Pe| allowed.contains(i) && !tried.contains(&i) && pe.can(call);
@@ -248,7 +270,7 @@ impl Shared {
         let fitting = self.pes.iter().enumerate().filter(|&(i, pe)| can(i, pe) && has_room(pe));
         let outlook = self.policy.needs_transfers().then(|| {
             let mut outlook = Outlook::default();
-            operands.iter().for_each(|(node, role)| outlook.add(node, *role));
+            operands.iter().for_each(|one| outlook.add(one.node(), one.role()));
             outlook
         });
         let queued_ns = |queue: usize| self.pes.get(queue).map_or(0, |pe| pe.queue.expected_ns());

@@ -1,14 +1,12 @@
 //! The thread of a PE: works its queue off, in order.
 
 use super::Shared;
-use super::execute::{Failure, Job, Operands};
+use super::execute::{Failure, Job};
 use super::monitor::Task;
 use super::pe::Pe;
 use super::queue::Work;
 use crate::device::panic_message;
 use crate::error::{Error, Result};
-use crate::memory::Node;
-use crate::op::Role;
 use crate::order::{Ticket, thread_scope};
 use parking_lot::Mutex;
 use std::fmt::Display;
@@ -81,7 +79,7 @@ fn main(shared: &Arc<Shared>, at: usize, last: u64, left: &Left) {
     if let Some((given_up, failure)) = left.lock().take() {
         let watched = |task: &Task| {
             let work = &task.work;
-            shared.retry(at, failure, &job(work, &operands(work), Some(task)))
+            shared.retry(at, failure, &job(work, Some(task)))
         };
         let Some(outcome) = watch(pe, given_up.work.clone(), last, watched) else { return };
         let _ = let_go(pe, &mut Some(given_up));
@@ -150,7 +148,7 @@ fn execute(shared: &Shared, at: usize, pe: &Pe, work: &Work, task: Option<&Task>
             pe.queue.set_waiting(None);
         }
     }
-    shared.execute(at, pe, &job(work, &operands(work), task))
+    shared.execute(at, pe, &job(work, task))
 }
 
 /// What became of the call: if it failed, what it was to write is missing.
@@ -161,17 +159,13 @@ fn settled(work: &Work, outcome: Result<()>) -> Result<(), Arc<Error>> {
 
 #[cold]
 fn poisoned(work: &Work, error: Arc<Error>) -> Arc<Error> {
-    job(work, &operands(work), None).poison(&error);
+    job(work, None).poison(&error);
     error
 }
 
 #[inline]
-fn operands(work: &Work) -> Operands<'_> {
-    work.operands.iter().zip(work.call.roles()).map(|(held, role)| (&**held, *role)).collect()
-}
-
-fn job<'a>(work: &'a Work, operands: &'a [(&'a Node, Role)], task: Option<&'a Task>) -> Job<'a> {
-    Job { call: &work.call, operands, size: work.size, allowed: &work.allowed, task }
+fn job<'a>(work: &'a Work, task: Option<&'a Task>) -> Job<'a> {
+    Job { call: &work.call, operands: work.operands.operands(), size: work.size, allowed: &work.allowed, task }
 }
 
 /// Drops the last of a kernel, of its parameters, of blocks on a device: what the user wrote for that may panic too.

@@ -17,26 +17,26 @@ pub(crate) fn soon(is: impl Fn() -> bool) -> bool {
 #[derive(Default)]
 pub(crate) struct Mutex<T>(loom::sync::Mutex<T>);
 
-pub(crate) struct Guard<'a, T>(Option<loom::sync::MutexGuard<'a, T>>);
+pub(crate) struct MutexGuard<'a, T>(Option<loom::sync::MutexGuard<'a, T>>);
 
 impl<T> Mutex<T> {
     pub(crate) fn new(value: T) -> Self {
         Self(loom::sync::Mutex::new(value))
     }
 
-    pub(crate) fn lock(&self) -> Guard<'_, T> {
-        Guard(Some(self.0.lock().unwrap()))
+    pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+        MutexGuard(Some(self.0.lock().unwrap()))
     }
 }
 
-impl<T> Deref for Guard<'_, T> {
+impl<T> Deref for MutexGuard<'_, T> {
     type Target = T;
     fn deref(&self) -> &T {
         self.0.as_ref().unwrap()
     }
 }
 
-impl<T> DerefMut for Guard<'_, T> {
+impl<T> DerefMut for MutexGuard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
         self.0.as_mut().unwrap()
     }
@@ -50,7 +50,7 @@ impl Condvar {
         Self(loom::sync::Condvar::new())
     }
 
-    pub(crate) fn wait<T>(&self, guard: &mut Guard<'_, T>) {
+    pub(crate) fn wait<T>(&self, guard: &mut MutexGuard<'_, T>) {
         let inner = guard.0.take().unwrap();
         guard.0 = Some(self.0.wait(inner).unwrap());
     }

@@ -4,7 +4,7 @@
 mod owners;
 mod victims;
 
-use super::{Owned, Resources, bring};
+use super::{Owned, Resources, Usage, bring};
 use crate::coherence::{MemoryMode, ResourceId, State};
 use crate::device::host::Host;
 use crate::device::sim::Sim;
@@ -30,7 +30,7 @@ fn written(resources: &Arc<Resources>, bytes: usize) -> Owned {
 
 /// Writes a datum on `r`, which alone has it then.
 fn dirty(datum: &Owned, r: ResourceId) {
-    let places = bring(&[(datum.root(), Role::Out)], r, &()).unwrap();
+    let places = bring(&[Usage::new(datum.root(), Role::Out)], r, &()).unwrap();
     datum.root().begin(r, Role::Out);
     datum.root().commit(r, Role::Out);
     drop(places);

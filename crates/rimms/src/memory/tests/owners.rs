@@ -1,6 +1,6 @@
 //! Who keeps a datum, and what becomes of it without.
 
-use super::super::{Owned, bring};
+use super::super::{Owned, Usage, bring};
 use super::{dirty, resources, written};
 use crate::op::Role;
 use std::sync::Arc;
@@ -48,7 +48,7 @@ fn data_may_be_freed_while_others_look_for_victims() {
                     // Each makes room for itself at the cost of the others', and is freed at once.
                     let data: Vec<Owned> = (0..3).map(|_| written(&resources, 64)).collect();
                     for datum in &data {
-                        drop(bring(&[(datum.root(), Role::In)], r, &()).unwrap());
+                        drop(bring(&[Usage::new(datum.root(), Role::In)], r, &()).unwrap());
                         dirty(datum, r);
                     }
                 }

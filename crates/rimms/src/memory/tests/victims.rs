@@ -1,6 +1,6 @@
 //! Who has to go.
 
-use super::super::{Candidate, Foresight, Owned, Resources, bring};
+use super::super::{Candidate, Foresight, Owned, Resources, Usage, bring};
 use super::{dirty, resources, written};
 use crate::coherence::ResourceId;
 use crate::error::Result;
@@ -21,7 +21,7 @@ impl Foresight for Reads<'_> {
 }
 
 fn read(datum: &Owned, r: ResourceId, foresight: &dyn Foresight) -> Result<()> {
-    bring(&[(datum.root(), Role::In)], r, foresight).map(drop)
+    bring(&[Usage::new(datum.root(), Role::In)], r, foresight).map(drop)
 }
 
 fn loads(resources: &Resources) -> u64 {
@@ -92,7 +92,7 @@ fn one_large_victim_goes_rather_than_many_small_ones() {
 fn a_block_in_use_is_no_victim() {
     let (resources, r) = resources(2 * BLOCK as u64);
     let data: Vec<Owned> = (0..3).map(|_| written(&resources, BLOCK)).collect();
-    let used = bring(&[(data[0].root(), Role::In)], r, &()).unwrap();
+    let used = bring(&[Usage::new(data[0].root(), Role::In)], r, &()).unwrap();
     read(&data[1], r, &()).unwrap();
     read(&data[2], r, &()).unwrap();
     assert!(is_on(&data[0], r) && !is_on(&data[1], r) && is_on(&data[2], r));
@@ -104,7 +104,7 @@ fn a_block_in_use_is_no_victim() {
 fn a_call_waits_for_room_that_another_uses() {
     let (resources, r) = resources(4 * BLOCK as u64);
     let data: Vec<Owned> = (0..2).map(|_| written(&resources, 3 * BLOCK)).collect();
-    let used = bring(&[(data[0].root(), Role::In)], r, &()).unwrap();
+    let used = bring(&[Usage::new(data[0].root(), Role::In)], r, &()).unwrap();
     let (said, says) = std::sync::mpsc::channel();
     std::thread::scope(|s| {
         s.spawn(|| {
@@ -130,12 +130,13 @@ fn calls_that_cannot_all_have_room_take_turns() {
             s.spawn(move || {
                 for i in 0..200 {
                     // Three of eight, so that two calls never have room at once.
-                    let mut operands: Vec<_> = (0..3).map(|k| (data[(t + i + k * 2) % 8].root(), Role::In)).collect();
+                    let mut operands: Vec<_> =
+                        (0..3).map(|k| Usage::new(data[(t + i + k * 2) % 8].root(), Role::In)).collect();
                     if i % 2 == 1 {
                         operands.reverse();
                     }
                     let places = bring(&operands, r, &()).unwrap();
-                    assert!(operands.iter().all(|(node, _)| node.state().is_valid_on(r)));
+                    assert!(operands.iter().all(|one| one.node().state().is_valid_on(r)));
                     std::thread::yield_now();
                     drop(places);
                 }
