@@ -103,6 +103,8 @@ impl MemoryMode {
                 },
                 _ => Step { state: State::owned(r), transfer: None },
             }),
+            // Its half result is what all have.
+            Event::BeginUpdate(_) if self == Self::ZeroCopy => Ok(Step { state: State::UNINITIALISED, transfer: None }),
             Event::BeginUpdate(r) | Event::Drop(r) => Ok(Step { state: state.lost_by(r), transfer: None }),
         }
     }

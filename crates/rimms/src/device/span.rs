@@ -115,7 +115,8 @@ impl Operand<'_> {
     /// In the host's memory.
     ///
     /// # Safety
-    /// As long as the operand lives, all rows of `span` are initialised memory, at an address with exposed
+    /// As long as the operand lives, and where the device that gets it has lent that memory until it has finished, all
+    /// rows of `span` are initialised memory, at an address with exposed
     /// provenance; nobody writes an In operand's bytes; nobody else touches those of an Out or InOut operand,
     /// another operand of the same launch included.
     #[inline]

@@ -76,17 +76,47 @@ impl Node {
         }
     }
 
-    /// Where the view lies on the host, if it is there as an access of this role needs it, and nobody is to be kept away.
+    /// Where the view lies in the host's memory, if `r` works there, it is there as an access of this role needs it, and
+    /// nobody is to be kept away or waited for.
     #[inline]
     pub(crate) fn at_hand(&self, r: ResourceId, role: Role) -> Option<Span> {
-        let state = self.state();
+        let (state, is_shared) = (self.state(), self.is_shared());
+        let is_alone = || state.valid() == ResourceSet::only(r);
         // Of what is divided nothing is valid, so it is never ready.
         let is_ready = match role {
             Role::In => state.is_valid_on(r),
-            Role::InOut => state.valid() == ResourceSet::only(r) && self.datum().is_free(),
-            Role::Out => self.is_leaf() && (state.is_valid_on(r) && self.datum().is_free() || self.is_fresh(state)),
+            Role::InOut => is_alone() && self.datum().is_free(),
+            Role::Out => {
+                // Those that have read it here may still be at it: see `wait_for_others`.
+                let is_mine = if is_shared { is_alone() } else { state.is_valid_on(r) };
+                self.is_leaf() && (is_mine && self.datum().is_free() || self.is_fresh(state))
+            }
         };
-        (r.is_host() && is_ready).then(|| self.datum().host_span(self.region()))
+        ((r.is_host() || is_shared) && is_ready).then(|| self.datum().host_span(self.region()))
+    }
+
+    /// Do all resources work on it where it lies?
+    #[inline]
+    fn is_shared(&self) -> bool {
+        self.datum().resources.mode == MemoryMode::ZeroCopy
+    }
+
+    /// Where all work on the same bytes, a device may have queued what reads them, or wrote them: waits for that, before
+    /// `r` writes them. Whatever takes a device out of a valid set comes after this, so a device that is in none has
+    /// nothing queued.
+    pub(super) fn wait_for_others(&self, r: ResourceId) {
+        if !self.is_shared() {
+            return;
+        }
+        let mut others = ResourceSet::EMPTY;
+        let _ = self.each_leaf(&mut |leaf| -> Result<(), ()> {
+            others = leaf.state().valid().iter().fold(others, ResourceSet::with);
+            Ok(())
+        });
+        for other in others.without(ResourceId::HOST).without(r).iter() {
+            // What failed there is told by what reads it. It is over all the same.
+            let _ = self.datum().resources.device(other).finish();
+        }
     }
 
     /// [`fetch`](Self::fetch) of what is not [at hand](Self::at_hand).
@@ -101,6 +131,9 @@ impl Node {
             return placed.into_iter().next().ok_or_else(|| datum.resources.gone(r));
         }
         self.forget_lost();
+        if role.writes() {
+            self.wait_for_others(r);
+        }
         let mut place = Located { span: datum.host_span(self.region()), hold: Hold::Nothing };
         if role.reads() {
             self.make_valid(r, &mut place, cause)?;
@@ -179,6 +212,8 @@ impl Node {
             // Whatever it was before.
             Role::Out => self.set_all(State::UNINITIALISED),
             Role::InOut if self.state() == State::owned(r) => self.set_state(State::UNINITIALISED),
+            // The others have no bytes of their own.
+            Role::InOut if self.is_shared() => self.set_all(State::UNINITIALISED),
             Role::InOut => self.lose_on(r),
         }
     }
@@ -233,6 +268,7 @@ impl Node {
 
     /// Nobody has it any more.
     pub(crate) fn spoil(&self) {
+        self.wait_for_others(ResourceId::HOST);
         self.set_all(State::UNINITIALISED);
     }
 

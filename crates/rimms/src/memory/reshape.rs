@@ -45,6 +45,8 @@ impl Node {
         }
         drop(locked);
         self.forget_lost();
+        // Leaves may not agree on them.
+        self.wait_for_others(ResourceId::HOST);
         let claim = self.agree_on_copies()?;
         locked = self.datum().lock();
         let state = match self.agreement(locked.get())? {

@@ -8,6 +8,7 @@ mod driver;
 mod failures;
 mod programs;
 mod suite;
+mod zero_copy;
 
 use driver::Driver;
 
@@ -29,6 +30,11 @@ fn pocl_transforms_any_length() {
 #[test]
 fn pocl_runs_programs() {
     Driver::pocl().passes("programs::", 120);
+}
+
+#[test]
+fn pocl_copies_nothing_where_memory_is_shared() {
+    Driver::pocl().passes("zero_copy::", 120);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use crate::suite::devices;
 use rimms::device::opencl::{Memory, OpenCl};
 use rimms::device::{Device, sim::HeapKind};
 use rimms::op::{ClLaunch, UserOp};
-use rimms::{Complex32, MemoryMode, Runtime, RuntimeBuilder, arg, arg_mut};
+use rimms::{Complex32, Runtime, RuntimeBuilder, arg, arg_mut};
 
 pub(crate) fn runtime(devices: Vec<OpenCl>) -> Runtime {
     devices.into_iter().fold(Runtime::builder().cpus(1), RuntimeBuilder::device).build().unwrap()
@@ -29,26 +29,6 @@ fn devices_of_a_platform_copy_directly_unless_they_have_a_slab() {
             x.overwrite().unwrap().write_with(|i| Complex32::cis(0.1 * i as f32)).unwrap();
         }
     }
-}
-
-#[test]
-#[ignore = "run once a driver"]
-fn nothing_is_copied_where_memory_is_shared() {
-    let builder = Runtime::builder().cpus(1).memory_mode(MemoryMode::ZeroCopy);
-    let rt = devices(Memory::Driver).into_iter().fold(builder, RuntimeBuilder::device).build().unwrap();
-    let mut x = rt.alloc::<Complex32>(64 * 256).unwrap();
-    let mut y = rt.alloc::<Complex32>(64 * 256).unwrap();
-    x.overwrite().unwrap().write_with(|i| Complex32::cis(0.1 * i as f32)).unwrap();
-    x.fragment(64).unwrap();
-    y.fragment(64).unwrap();
-    for i in 0..64 {
-        rt.on("opencl0").unwrap().fft(&x[i], &mut y[i]).unwrap();
-        rt.on(if i % 2 == 0 { "cpu0" } else { "opencl1" }).unwrap().ifft_in_place(&mut y[i]).unwrap();
-    }
-    for (i, back) in y.read().unwrap().iter().enumerate() {
-        assert!((back - Complex32::cis(0.1 * i as f32)).norm() < 1e-3, "element {i}");
-    }
-    assert_eq!((rt.counters().copies(), rt.counters().bytes()), (0, 0));
 }
 
 #[test]

@@ -25,6 +25,8 @@ pub(super) struct Facts {
     pub(super) local_memory: u64,
     /// Does it work on the host's memory?
     pub(super) is_unified: bool,
+    /// Can both reach one piece of memory at any time, at the same addresses?
+    pub(super) has_fine_svm: bool,
 }
 
 impl Facts {
@@ -39,6 +41,7 @@ impl Facts {
             buffer_align: (device.number(of::CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8).next_power_of_two().max(16),
             local_memory: device.number(of::CL_DEVICE_LOCAL_MEM_SIZE),
             is_unified: device.number(of::CL_DEVICE_HOST_UNIFIED_MEMORY) != 0,
+            has_fine_svm: device.number(of::CL_DEVICE_SVM_CAPABILITIES) & of::CL_DEVICE_SVM_FINE_GRAIN_BUFFER != 0,
         }
     }
 }

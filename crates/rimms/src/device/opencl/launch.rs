@@ -1,8 +1,8 @@
 //! Execution: which kernel does a call, and with which arguments.
 //!
 //! Owns [`Job`], the operands of one call as buffers. Operands on the device are blocks of its
-//! own; operands in the host's memory get a buffer over them, which is shown to the host
-//! when the kernel is over.
+//! own, and so are those in memory that it has lent; others in the host's memory get a buffer over them, which is
+//! shown to the host when the kernel is over.
 #![allow(unsafe_code)]
 
 use super::program::{Family, GROUP};
@@ -57,19 +57,26 @@ impl Place {
 pub(super) struct Job<'a> {
     pub(super) device: &'a OpenCl,
     pub(super) places: SmallVec<[Place; 4]>,
+    is_waited_for: bool,
 }
 
-/// Runs the call: queues it, and waits for it if it works on the host's memory.
+/// Runs the call: queues it, and waits for it if it works on memory of the host that is not this device's.
 pub(super) fn run(device: &OpenCl, call: &Call, operands: &[Operand<'_>]) -> Result<(), DeviceError> {
-    let mut job = Job { device, places: SmallVec::new() };
+    let mut job = Job { device, places: SmallVec::new(), is_waited_for: false };
     let done = operands.iter().try_for_each(|operand| job.add(operand)).and_then(|()| job.start(call, operands));
-    if operands.iter().any(Operand::is_host_memory) { done.and(job.end()) } else { done.and(job.flush()) }
+    // A part of what failed may be queued, and others may be given the operands next.
+    let is_to_end = job.is_waited_for || done.is_err() && operands.iter().any(Operand::is_host_memory);
+    done.and(if is_to_end { job.end() } else { job.flush() })
 }
 
 impl<'a> Job<'a> {
     fn add(&mut self, operand: &Operand<'_>) -> Result<(), DeviceError> {
         let Span { address, rows } = *operand.span();
-        let place = if operand.is_host_memory() {
+        let lent = if operand.is_host_memory() { self.device.memory.locate_lent(operand.span()) } else { None };
+        let place = if let Some((buffer, offset)) = lent {
+            Place { buffer, offset, rows, is_to_be_shown: false }
+        } else if operand.is_host_memory() {
+            self.is_waited_for = true;
             let start = NonNull::new(ptr::with_exposed_provenance_mut(address as usize)).unwrap_or(NonNull::dangling());
             // SAFETY: the operand's maker vouches for its rows until the launch has returned, and `end` waits for all that was
             // queued. Kernels touch the rows alone, not the gaps between them.

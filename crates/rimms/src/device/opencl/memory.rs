@@ -7,15 +7,22 @@
 //! buffer that begins last at or before its address; one that is not wholly
 //! inside a live block's buffer is refused.
 //!
+//! Where host and device share [memory](super::svm), a block of the driver's is a piece of that, with a buffer
+//! over it: the host may be lent it. A place in a block is then also found by the host's address of it.
+//!
 //! All commands go to the device's one queue, in order. A copy in of what fits
 //! into a [staging slot](super::staging) is queued and not waited for; larger ones, and copies out, are.
+#![allow(unsafe_code)] // for what is lent: see `lend`
 
 use super::driver::{Driver, Facts};
 use super::failed;
 use super::queue::{At, pitch};
 use super::raw::{Buffer, Code, Context, Result as Raw};
 use super::staging::Staging;
-use crate::device::{DeviceError, DeviceErrorKind, DeviceInfo, HostSource, HostTarget, Operation, Rows, Span, Usage};
+use super::svm::Svm;
+use crate::device::{
+    DeviceError, DeviceErrorKind, DeviceInfo, HostSource, HostTarget, Lent, Operation, Rows, Span, Usage,
+};
 use cl3::error_codes::{CL_MEM_COPY_OVERLAP, CL_MEM_OBJECT_ALLOCATION_FAILURE};
 use cl3::error_codes::{CL_OUT_OF_HOST_MEMORY, CL_OUT_OF_RESOURCES};
 use parking_lot::{Mutex, RwLock};
@@ -53,8 +60,56 @@ const ADDRESSES: u64 = 1 << 60;
 
 #[derive(Debug)]
 struct Block {
+    /// Goes first.
     buffer: Arc<Buffer>,
     bytes: u64,
+    shared: Option<Svm>,
+}
+
+impl Block {
+    fn new(context: &Arc<Context>, bytes: u64, is_shared: bool) -> Raw<Self> {
+        let size = usize::try_from(bytes).map_err(|_| Code(CL_MEM_OBJECT_ALLOCATION_FAILURE))?.max(1);
+        let shared = if is_shared { Some(Svm::new(context, size)?) } else { None };
+        let buffer = shared.as_ref().map_or_else(|| context.buffer(size), Svm::buffer)?;
+        Ok(Self { buffer: Arc::new(buffer), bytes, shared })
+    }
+}
+
+/// All blocks.
+#[derive(Debug, Default)]
+struct Blocks {
+    by_address: BTreeMap<u64, Block>,
+    /// Of those that share memory with the host, by where they lie there.
+    by_pointer: BTreeMap<u64, u64>,
+}
+
+impl Blocks {
+    fn add(&mut self, address: u64, block: Block) {
+        if let Some(shared) = &block.shared {
+            self.by_pointer.insert(pointer(shared), address);
+        }
+        self.by_address.insert(address, block);
+    }
+
+    fn remove(&mut self, address: u64) -> Option<Block> {
+        let block = self.by_address.remove(&address)?;
+        if let Some(shared) = &block.shared {
+            self.by_pointer.remove(&pointer(shared));
+        }
+        Some(block)
+    }
+
+    /// The buffer that `bytes` bytes lie in, and where.
+    fn locate(&self, address: u64, bytes: usize) -> Option<(Arc<Buffer>, usize)> {
+        let (start, block) = self.by_address.range(..=address).next_back()?;
+        let offset = address - start;
+        let end = offset.checked_add(bytes as u64)?;
+        (end <= block.bytes).then(|| (block.buffer.clone(), offset as usize))
+    }
+}
+
+fn pointer(shared: &Svm) -> u64 {
+    shared.start().addr().get() as u64
 }
 
 #[derive(Debug)]
@@ -65,14 +120,15 @@ pub(super) struct DeviceMemory {
     most: u64,
     largest: u64,
     marks: Mutex<Box<dyn MarkingSystem>>,
-    /// By address.
-    buffers: RwLock<BTreeMap<u64, Block>>,
+    /// Are blocks memory that the host reaches too?
+    is_shared: bool,
+    blocks: RwLock<Blocks>,
     staging: Mutex<Staging>,
 }
 
 impl DeviceMemory {
-    pub(super) fn new(context: &Context, facts: &Facts, kind: Memory) -> Result<Self, String> {
-        let mut buffers = BTreeMap::new();
+    pub(super) fn new(context: &Arc<Context>, facts: &Facts, kind: Memory) -> Result<Self, String> {
+        let mut blocks = Blocks::default();
         let marks = match kind {
             Memory::Driver => HeapKind::default().build(BASE, ADDRESSES),
             Memory::Slab { bytes, heap } => {
@@ -80,9 +136,9 @@ impl DeviceMemory {
                     let most = facts.largest_buffer;
                     return Err(format!("{bytes} bytes in one piece are wanted, the driver gives {most} at most"));
                 }
-                let size = usize::try_from(bytes).map_err(|e| e.to_string())?;
-                let buffer = context.buffer(size).map_err(|e| format!("no buffer of {bytes} bytes: {e}"))?;
-                buffers.insert(BASE, Block { buffer: Arc::new(buffer), bytes });
+                let block =
+                    Block::new(context, bytes, false).map_err(|e| format!("no buffer of {bytes} bytes: {e}"))?;
+                blocks.add(BASE, block);
                 heap.build(BASE, bytes)
             }
         };
@@ -90,15 +146,23 @@ impl DeviceMemory {
             Memory::Driver => (facts.memory, facts.largest_buffer),
             Memory::Slab { bytes, .. } => (bytes, bytes),
         };
+        // All devices of the context have to be able to, and the driver to keep its word.
+        let can_share = || facts.is_unified && facts.has_fine_svm && Block::new(context, 64, true).is_ok();
         Ok(Self {
             kind,
+            is_shared: kind == Memory::Driver && can_share(),
             align: facts.buffer_align,
             most,
             largest,
             marks: Mutex::new(marks.map_err(|e| e.to_string())?),
-            buffers: RwLock::new(buffers),
+            blocks: RwLock::new(blocks),
             staging: Mutex::new(Staging::default()),
         })
+    }
+
+    /// May the host be lent blocks?
+    pub(super) fn is_shared(&self) -> bool {
+        self.is_shared
     }
 
     pub(super) fn is_slab(&self) -> bool {
@@ -120,7 +184,7 @@ impl DeviceMemory {
         }
     }
 
-    pub(super) fn allocate(&self, info: &DeviceInfo, context: &Context, bytes: u64) -> Result<u64, DeviceError> {
+    pub(super) fn allocate(&self, info: &DeviceInfo, context: &Arc<Context>, bytes: u64) -> Result<u64, DeviceError> {
         let refuse = |kind, message: String| Err(DeviceError::new(info, Operation::Allocate, kind, message));
         if bytes > self.largest {
             let message = format!("{bytes} bytes in one piece are wanted, there are {} at most", self.largest);
@@ -140,13 +204,9 @@ impl DeviceMemory {
         }
         let address =
             marks.allocate(bytes, self.align).map_err(|e| DeviceError::of_heap(info, Operation::Allocate, &e))?;
-        let made = match usize::try_from(bytes) {
-            Ok(size) => context.buffer(size.max(1)),
-            Err(_) => Err(Code(CL_MEM_OBJECT_ALLOCATION_FAILURE)),
-        };
-        match made {
-            Ok(buffer) => {
-                self.buffers.write().insert(address, Block { buffer: Arc::new(buffer), bytes });
+        match Block::new(context, bytes, self.is_shared) {
+            Ok(block) => {
+                self.blocks.write().add(address, block);
                 Ok(address)
             }
             Err(code) => {
@@ -161,14 +221,37 @@ impl DeviceMemory {
         }
     }
 
-    pub(super) fn free(&self, info: &DeviceInfo, address: u64) -> Result<(), DeviceError> {
+    pub(super) fn free(&self, info: &DeviceInfo, driver: &Driver, address: u64) -> Result<(), DeviceError> {
+        // A driver keeps a buffer until its commands are over, but not memory that the host reaches too.
+        if self.is_shared {
+            driver.queue.finish().map_err(|code| failed(info, Operation::Free, code))?;
+        }
         // The block goes before its address is another's.
         let mut marks = self.marks.lock();
         marks.free(address).map_err(|e| DeviceError::of_heap(info, Operation::Free, &e))?;
         if !self.is_slab() {
-            self.buffers.write().remove(&address);
+            self.blocks.write().remove(address);
         }
         Ok(())
+    }
+
+    /// The block at this address as the host reaches it.
+    pub(super) fn lend(&self, address: u64) -> Option<Lent> {
+        let blocks = self.blocks.read();
+        let shared = blocks.by_address.get(&address)?.shared.as_ref()?;
+        // SAFETY: memory of a driver, which has given each byte some value; aligned to `svm::ALIGN`; `free` waits for what
+        // the device is asked to do with it.
+        Some(unsafe { Lent::new(shared.start()) })
+    }
+
+    /// The buffer that a span of the host's memory lies in, and where, if it was lent.
+    pub(super) fn locate_lent(&self, span: &Span) -> Option<(Arc<Buffer>, usize)> {
+        if !self.is_shared {
+            return None;
+        }
+        let blocks = self.blocks.read();
+        let (start, address) = blocks.by_pointer.range(..=span.address).next_back()?;
+        blocks.locate(address.checked_add(span.address - start)?, span.rows.extent())
     }
 
     pub(super) fn usage(&self) -> Usage {
@@ -190,12 +273,7 @@ impl DeviceMemory {
         operation: Operation,
         span: &Span,
     ) -> Result<(Arc<Buffer>, usize), DeviceError> {
-        let buffers = self.buffers.read();
-        let found = buffers.range(..=span.address).next_back().and_then(|(start, block)| {
-            let offset = span.address - start;
-            let end = offset.checked_add(span.rows.extent() as u64)?;
-            (end <= block.bytes).then(|| (block.buffer.clone(), offset as usize))
-        });
+        let found = self.blocks.read().locate(span.address, span.rows.extent());
         found.ok_or_else(|| {
             let message = format!("no block of {} holds all of what begins at {:#x}", info.name, span.address);
             DeviceError::new(info, operation, DeviceErrorKind::Invalid, message)

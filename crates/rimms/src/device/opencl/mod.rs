@@ -13,7 +13,10 @@
 //! * **Kernels** are OpenCL C, in `kernels/`, built on first use and kept on disk. They take
 //!   buffers and offsets, never parts of buffers: drivers differ in which parts they allow, and two in three
 //!   do not check. Only kernels of the user's get parts, where these are aligned, and otherwise a copy.
-//! * **Host memory** (mode `zero-copy`) is used where it lies, by a buffer over it; such launches are waited for.
+//! * **Host memory** (mode `zero-copy`) is used where it lies. Where the driver has fine-grain shared virtual memory, data
+//!   lie in blocks of this device ([`Device::lend`]): launches on them are queued like others, and nothing is mapped. Other memory
+//!   of the host, and that of a second device of the runtime, gets a buffer over it; such launches are waited for, and
+//!   what they wrote is mapped.
 //!
 //! Who checks what: operands are inside their blocks and fit the call (`memory`, `op`); that
 //! they are inside a live buffer, and aligned for their elements, is checked here.
@@ -29,14 +32,15 @@ mod queue;
 mod raw;
 mod scratch;
 mod staging;
+mod svm;
 mod user;
 
 pub use memory::Memory;
 pub use probe::{Found, find, find_with};
 
 use super::{
-    Capability, Device, DeviceError, DeviceErrorKind, DeviceInfo, HostSource, HostTarget, Operand, Operation, Span,
-    UnitInfo, Usage,
+    Capability, Device, DeviceError, DeviceErrorKind, DeviceInfo, HostSource, HostTarget, Lent, Operand, Operation,
+    Span, UnitInfo, Usage,
 };
 use crate::op::{Call, Target};
 use cl3::error_codes as codes;
@@ -63,6 +67,8 @@ const UNSEEN: usize = 64;
 /// ```
 #[derive(Debug)]
 pub struct OpenCl {
+    /// The first to go: it waits for what is queued, which uses the rest.
+    driver: Driver,
     info: DeviceInfo,
     memory: DeviceMemory,
     programs: Mutex<Programs>,
@@ -71,8 +77,6 @@ pub struct OpenCl {
     unseen: Mutex<Vec<Event>>,
     /// Why it is gone, once it is.
     lost: OnceLock<Box<str>>,
-    /// The last to go: it waits for what is queued.
-    driver: Driver,
 }
 
 impl OpenCl {
@@ -92,7 +96,7 @@ impl OpenCl {
         };
         let programs = Mutex::new(Programs::new(&driver, &format!("{platform}\n{version}")));
         let (scratch, unseen) = (Mutex::default(), Mutex::default());
-        Ok(Self { info, memory, programs, scratch, unseen, lost: OnceLock::new(), driver })
+        Ok(Self { driver, info, memory, programs, scratch, unseen, lost: OnceLock::new() })
     }
 
     /// Refuses if the device is gone; looks how the launches ended that have ended.
@@ -166,7 +170,7 @@ impl Device for OpenCl {
     }
 
     fn free(&self, address: u64) -> Result<(), DeviceError> {
-        self.memory.free(&self.info, address)
+        self.memory.free(&self.info, &self.driver, address)
     }
 
     fn usage(&self) -> Usage {
@@ -216,6 +220,19 @@ impl Device for OpenCl {
         let done = self.driver.queue.finish();
         self.check(Operation::Finish)?;
         self.seen(done.map_err(|code| failed(&self.info, Operation::Finish, code)))
+    }
+
+    /// Launches that work on what was lent may still be queued.
+    fn invalidate(&self, _span: &Span) -> Result<(), DeviceError> {
+        self.finish()
+    }
+
+    fn lends_memory(&self) -> bool {
+        self.memory.is_shared()
+    }
+
+    fn lend(&self, address: u64) -> Option<Lent> {
+        self.memory.lend(address)
     }
 
     fn as_any(&self) -> &dyn Any {
