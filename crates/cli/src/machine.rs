@@ -40,11 +40,13 @@ impl Real {
     }
 }
 
-/// A line for each DMA buffer. Nothing says which accelerators work there, or what they can do.
+/// A line for each DMA buffer and dma-heap. Nothing says which accelerators work there, or what they can do.
 fn dma_buffers(root: &UdmaRoot) -> impl Iterator<Item = String> {
-    root.buffers().into_iter().map(|name| {
-        format!("DMA buffer {name} is here; the accelerators that work there are for a program to name: docs/zynq.md")
-    })
+    let buffers = root.buffers().into_iter().map(|name| format!("DMA buffer {name}"));
+    let heaps = root.heaps().into_iter().map(|name| format!("dma-heap {name}"));
+    buffers
+        .chain(heaps)
+        .map(|what| format!("{what} is here; the accelerators that work there are for a program to name: docs/zynq.md"))
 }
 
 /// A simulated accelerator of the paper's kinds.
@@ -210,5 +212,7 @@ mod tests {
         std::fs::create_dir_all(folder.path().join("sys/class/u-dma-buf/udmabuf7")).unwrap();
         let lines: Vec<String> = dma_buffers(&UdmaRoot::at(folder.path())).collect();
         assert!(lines.len() == 1 && lines[0].contains("udmabuf7"), "{lines:?}");
+        std::fs::create_dir_all(folder.path().join("dev/dma_heap/reserved")).unwrap();
+        assert!(dma_buffers(&UdmaRoot::at(folder.path())).any(|line| line.contains("dma-heap reserved is here")));
     }
 }

@@ -4,6 +4,7 @@
 
 mod caches;
 mod conformance;
+mod dma_heap;
 mod faults;
 mod files;
 mod zero_copy;

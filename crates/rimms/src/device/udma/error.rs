@@ -21,6 +21,14 @@ pub enum UdmaError {
         /// Those there are.
         known: Box<str>,
     },
+    /// No such heap. Remedy: a kernel with `CONFIG_DMABUF_HEAPS`, or a name that is there.
+    #[error("there is no dma-heap `{name}`{}", if known.is_empty() { ", nor any other: has the kernel CONFIG_DMABUF_HEAPS?".into() } else { format!("; there are: {known}") })]
+    NoSuchHeap {
+        /// The name asked for.
+        name: Box<str>,
+        /// Those there are.
+        known: Box<str>,
+    },
     /// The system refuses. Remedy: mostly rights: who may use the file says its owner and mode, or a rule of udev.
     #[error("cannot {what} {path}: {error}")]
     Io {

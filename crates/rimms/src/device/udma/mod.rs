@@ -1,7 +1,7 @@
 //! Accelerators in programmable logic that share the CPU's memory by DMA buffers: Zynq and its kind.
 //!
 //! A buffer lies in one piece of physical memory, which the CPU has mapped
-//! ([`UdmaRoot`] opens it, [`DmaBuffer`]). A [`Udma`] is the device: the buffer under a
+//! ([`UdmaRoot`] opens it, or a [`DmaHeap`] allocates it: [`DmaBuffer`]). A [`Udma`] is the device: the buffer under a
 //! marking system, whose addresses are the physical ones, and the
 //! [accelerators](Accelerator) that work there, each a PE. An [AXI DMA with a block for
 //! FFTs](axi) is one.
@@ -23,6 +23,7 @@
 mod accelerator;
 pub mod axi;
 mod buffer;
+mod dma_heap;
 mod error;
 pub mod imitation;
 mod launch;
@@ -34,6 +35,7 @@ mod root;
 
 pub use accelerator::{Accelerator, AcceleratorError, PhysicalRange};
 pub use buffer::DmaBuffer;
+pub use dma_heap::{DmaHeap, HeapDriver};
 pub use error::UdmaError;
 pub use maintenance::{Direction, Maintenance, Side};
 pub use registers::{MappedRegisters, Registers};

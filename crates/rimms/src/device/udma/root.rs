@@ -54,6 +54,10 @@ impl UdmaRoot {
         Self(path.into())
     }
 
+    pub(super) fn path(&self, below: &str) -> PathBuf {
+        self.0.join(below)
+    }
+
     /// Names of the buffers there are, in order. None where the driver is not loaded.
     pub fn buffers(&self) -> Vec<String> {
         let entries = CLASSES.iter().filter_map(|class| std::fs::read_dir(self.0.join(class)).ok()).flatten();
@@ -69,8 +73,8 @@ impl UdmaRoot {
     /// [`UdmaError`]: no such buffer; a file that cannot be opened (mostly for want of rights) or mapped; an attribute that
     /// makes no sense; a driver whose `sync_mode` has the caches on whatever one asks for.
     pub fn open(&self, name: &str, caching: Caching) -> Result<DmaBuffer, UdmaError> {
-        let is_plain = Path::new(name).file_name().is_some_and(|file| file == name);
-        let class = CLASSES.iter().map(|class| self.0.join(class).join(name)).find(|class| is_plain && class.is_dir());
+        let class =
+            CLASSES.iter().map(|class| self.0.join(class).join(name)).find(|class| plain_name(name) && class.is_dir());
         let class = class
             .ok_or_else(|| UdmaError::NoSuchBuffer { name: name.into(), known: self.buffers().join(", ").into() })?;
         let physical = number(&class.join("phys_addr"))?;
@@ -98,6 +102,11 @@ impl UdmaRoot {
             false => buffer.maintained(Sysfs::open(&class)?),
         })
     }
+}
+
+/// No path to somewhere else.
+pub(super) fn plain_name(name: &str) -> bool {
+    Path::new(name).file_name().is_some_and(|file| file == name)
 }
 
 /// A number in a file, in decimal, or in hexadecimal after 0x.
