@@ -129,7 +129,7 @@ impl From<Error> for Box<Fault> {
             Error::Costs { .. } => HETE_ERROR_FILE,
             Error::Device { .. } | Error::DeviceLost { .. } => HETE_ERROR_DEVICE,
             Error::WouldDeadlock => HETE_ERROR_DEADLOCK,
-            Error::Kernel { .. } => HETE_ERROR_KERNEL,
+            Error::Kernel { .. } | Error::Forgotten { .. } => HETE_ERROR_KERNEL,
             Error::Panicked { .. } => HETE_ERROR_INTERNAL,
         };
         Fault::new(code, error.to_string())

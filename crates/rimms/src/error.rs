@@ -118,12 +118,13 @@ pub enum Error {
         /// Rows of the tile.
         rows: usize,
     },
-    /// Operand and runtime do not belong together. Remedy: allocate with the runtime that runs the call.
-    #[error("{call}: operand {operand} belongs to another runtime")]
+    /// Operand (or event) and runtime do not belong together. Remedy: allocate with the runtime that runs the call; wait with
+    /// the one that accepted it.
+    #[error("{call}: {} {operand} belongs to another runtime", if **call == *"wait" { "event" } else { "operand" })]
     OtherRuntime {
-        /// The call.
+        /// The call; `wait` of events.
         call: Box<str>,
-        /// Which operand, from 0.
+        /// Which operand or event, from 0.
         operand: usize,
     },
     /// A name that is not known. Remedy: one of those listed.
@@ -177,6 +178,12 @@ pub enum Error {
     /// Remedy: wait before the call, or make it part of the kernel.
     #[error("a kernel waits for a call in flight, which may wait for the kernel: wait before the call instead")]
     WouldDeadlock,
+    /// The call failed, and many others since. Remedy: ask what became of a call sooner.
+    #[error("the call failed; why is no longer known, as {later} others have failed since")]
+    Forgotten {
+        /// Of so many that failed after it the reason is kept.
+        later: usize,
+    },
     /// A kernel of a user-defined op returned an error.
     #[error("{call} on {pe} failed: {message}")]
     Kernel {
