@@ -23,6 +23,8 @@ pub(crate) enum Failure {
     Failed(anyhow::Error),
     /// It did, and the checkers have found so many mistakes; the result says which.
     Found { result: String, findings: usize },
+    /// It did, but files that were to go with the result could not be written.
+    Unwritten { result: String, why: String },
 }
 
 impl From<rimms_radar::Error> for Failure {
@@ -58,6 +60,7 @@ impl fmt::Display for Failure {
             Self::Failed(error) => write!(f, "{error:#}"),
             Self::Found { findings: 1, .. } => f.write_str("1 finding"),
             Self::Found { findings, .. } => write!(f, "{findings} findings"),
+            Self::Unwritten { why, .. } => f.write_str(why),
         }
     }
 }
@@ -68,6 +71,9 @@ pub(crate) fn finish(done: Result<String, Failure>) -> ExitCode {
         Err(Failure::Found { result, findings }) => {
             to_stdout(&result).and(Err(Failure::Found { result: String::new(), findings }))
         }
+        Err(Failure::Unwritten { result, why }) => {
+            to_stdout(&result).and(Err(Failure::Unwritten { result: String::new(), why }))
+        }
         done => done.and_then(|text| to_stdout(&text)),
     };
     match said {
@@ -76,7 +82,7 @@ pub(crate) fn finish(done: Result<String, Failure>) -> ExitCode {
             error(&failure.to_string());
             ExitCode::from(match failure {
                 Failure::Usage(_) => USAGE,
-                Failure::Failed(_) | Failure::Found { .. } => FAILURE,
+                Failure::Failed(_) | Failure::Found { .. } | Failure::Unwritten { .. } => FAILURE,
             })
         }
     }

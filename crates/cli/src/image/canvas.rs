@@ -1,8 +1,6 @@
 //! Pixels, lines and letters. What lies outside is not drawn.
 
-use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::Path;
 
 use noto_sans_mono_bitmap::{FontWeight, RasterHeight, get_raster, get_raster_width};
 
@@ -90,14 +88,14 @@ impl Canvas {
     }
 
     /// As a PNG file.
-    pub(super) fn write(&self, path: &Path) -> anyhow::Result<()> {
-        let mut file = BufWriter::new(File::create(path)?);
-        let mut encoder = png::Encoder::new(&mut file, u32::try_from(self.width)?, u32::try_from(self.height)?);
+    pub(super) fn write(&self, out: impl Write) -> anyhow::Result<()> {
+        let mut out = BufWriter::new(out);
+        let mut encoder = png::Encoder::new(&mut out, u32::try_from(self.width)?, u32::try_from(self.height)?);
         encoder.set_color(png::ColorType::Rgb);
         encoder.set_depth(png::BitDepth::Eight);
         let mut writer = encoder.write_header()?;
         writer.write_image_data(&self.pixels)?;
         writer.finish()?;
-        Ok(file.flush()?)
+        Ok(out.flush()?)
     }
 }

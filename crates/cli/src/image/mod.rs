@@ -12,15 +12,12 @@ mod colour;
 #[cfg(test)]
 mod tests;
 
-use std::path::Path;
+use std::io::Write;
 
-use anyhow::Context;
 use rimms_radar::Image;
 
 pub(crate) use axis::Axis;
 use canvas::{BLACK, Canvas, LETTER, LINE, WHITE};
-
-use crate::output::Failure;
 
 /// Decibels from the largest magnitude to what is drawn darkest.
 const RANGE_DB: f64 = 60.0;
@@ -51,11 +48,9 @@ pub(crate) struct Plot<'a> {
 }
 
 impl Plot<'_> {
-    /// Draws it and writes the file.
-    pub(crate) fn write(&self, path: &Path) -> Result<(), Failure> {
-        let canvas = self.draw();
-        let written = canvas.write(path).with_context(|| path.display().to_string());
-        written.map_err(Failure::Failed)
+    /// Draws it, as a PNG file.
+    pub(crate) fn write(&self, out: impl Write) -> anyhow::Result<()> {
+        self.draw().write(out)
     }
 
     fn draw(&self) -> Canvas {

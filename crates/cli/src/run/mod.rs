@@ -3,12 +3,13 @@
 //! [`RunArgs`] says what is wanted; here it is checked as a whole, made into a [`task`], and run in both modes, each on
 //! devices of its own. [`report`] holds what came of it, [`text`] prints it for people.
 
+mod files;
 mod report;
 mod task;
 mod text;
-mod trace;
 
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 
 use rimms::{MemoryMode, Runtime, sched};
 use rimms_radar::apps::{Alloc, Style};
@@ -19,8 +20,8 @@ use crate::machine::{self, Machine};
 use crate::output::{self, Failure};
 use crate::progress::Progress;
 use crate::watch::{Watched, Watching};
+use files::OutFile;
 pub(crate) use task::Task;
-use trace::TraceFile;
 
 pub(crate) fn run(args: &RunArgs) -> Result<String, Failure> {
     refuse_what_does_not_apply(args)?;
@@ -36,7 +37,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<String, Failure> {
     let (rt, watched) = runtime(args.memory, args.trace.is_some())?;
     let (reference_rt, reference_watched) = runtime(MemoryMode::Reference, false)?;
     let task = Task::new(args)?;
-    let trace = args.trace.as_deref().map(TraceFile::create).transpose()?;
+    let create = |option, path: &Option<PathBuf>| path.as_deref().map(|path| OutFile::create(option, path)).transpose();
+    let trace = create("--trace", &args.trace)?;
+    let picture = create("--image", &args.image)?;
 
     // Neither run pays for what the first call of a process pays: FFT plans, fresh pages, unmeasured costs. Where memory is
     // watched, times mean little, and nothing is to be counted twice.
@@ -45,7 +48,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<String, Failure> {
         for rt in [&rt, &reference_rt] {
             if let Err(failure) = task.run(rt, NonZeroUsize::MIN) {
                 // What came before it may say why.
-                trace.map_or(Ok(()), |trace| trace.write(&rt.take_timeline()))?;
+                if let Err(unwritten) = trace.map_or(Ok(()), |trace| trace.timeline(&rt.take_timeline())) {
+                    output::note(&unwritten.to_string());
+                }
                 return Err(failure);
             }
         }
@@ -65,17 +70,16 @@ pub(crate) fn run(args: &RunArgs) -> Result<String, Failure> {
         }
     };
     let report = run(&rt, &watched);
-    if let Some(trace) = trace {
-        // Of a run that failed too.
-        trace.write(&rt.take_timeline())?;
-    }
+    // Of a run that failed too.
+    let traced = trace.map_or(Ok(()), |trace| trace.timeline(&rt.take_timeline()));
     let report = report?.beside(run(&reference_rt, &reference_watched)?);
-    if let (Some(path), Some(image)) = (&args.image, &report.picture) {
-        task.plot(image, report.result.finding).write(path)?;
-    }
-    if let Some(costs) = &costs {
-        costs.keep(&rt)?;
-    }
+    let pictured = match (picture, &report.picture) {
+        (Some(file), Some(image)) => file.picture(&task.plot(image, report.result.finding)),
+        _ => Ok(()),
+    };
+    let kept = costs.as_ref().map_or(Ok(()), |costs| costs.keep(&rt));
+    let unwritten: Vec<String> =
+        [traced, pictured, kept].into_iter().filter_map(Result::err).map(|failure| failure.to_string()).collect();
     let simulated: Vec<&str> =
         rt.allowed_pes().map(|pe| pe.name()).filter(|name| machine::is_simulated(name)).collect();
     if !simulated.is_empty() {
@@ -84,12 +88,17 @@ pub(crate) fn run(args: &RunArgs) -> Result<String, Failure> {
         output::note(&format!("{none}simulated: {}", simulated.join(", ")));
     }
     let result = if args.json { output::json(&report)? } else { text::of(&report, &task.input(), task.truth()) };
-    verdict(result, report.found().count())
+    verdict(result, report.found().count(), &unwritten)
 }
 
-/// A run with findings has not gone well.
-fn verdict(result: String, findings: usize) -> Result<String, Failure> {
-    if findings == 0 { Ok(result) } else { Err(Failure::Found { result, findings }) }
+/// A run with findings has not gone well, nor one whose files are not there; its result is no worse for that.
+fn verdict(result: String, findings: usize, unwritten: &[String]) -> Result<String, Failure> {
+    match (findings, unwritten.join("; ")) {
+        (0, why) if why.is_empty() => Ok(result),
+        (_, why) if why.is_empty() => Err(Failure::Found { result, findings }),
+        (0, why) => Err(Failure::Unwritten { result, why }),
+        (_, why) => Err(Failure::Unwritten { result, why: format!("{findings} findings; {why}") }),
+    }
 }
 
 /// Options of other applications, or of the other style, are mistakes, not silently ignored.

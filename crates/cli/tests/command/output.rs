@@ -109,6 +109,21 @@ fn a_full_disk_is_one() {
 
 #[test]
 #[cfg(target_os = "linux")]
+fn a_file_that_has_no_room_takes_no_result_with_it() {
+    let run = ["run", "pulse-doppler", "--shape", "8x16", "--on", "cpu"];
+    let all = rimms(run);
+    let printed = |text: &str| text.lines().filter(|line| line.contains("peak")).map(str::to_owned).collect::<Vec<_>>();
+    assert!(!printed(&all.stdout).is_empty(), "{all:?}");
+    for option in ["--trace", "--image"] {
+        let done = rimms(run.iter().chain(&[option, "/dev/full"]));
+        assert_eq!(done.code, Some(1), "{done:?}");
+        assert_eq!(printed(&done.stdout), printed(&all.stdout));
+        assert!(done.stderr.contains(&format!("{option}: /dev/full cannot be written")), "{done:?}");
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
 fn nobody_listening_on_stderr_changes_nothing() {
     for (args, code) in [(&["run", "2fft", "--json"][..], 0), (&["run", "2fft", "--on", "x"], 2), (&["x"], 2)] {
         let full = File::options().write(true).open("/dev/full").unwrap();
