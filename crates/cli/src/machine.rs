@@ -33,6 +33,11 @@ impl Real {
         Self { devices: devices.into_iter().map(Arc::new).collect(), missing }
     }
 
+    /// Does the device of this name lend the host memory?
+    pub(crate) fn lends(&self, name: &str) -> bool {
+        self.devices.iter().any(|device| *device.info().name == *name && device.lends_memory())
+    }
+
     /// Why there is none, if there is none.
     pub(crate) fn none(&self) -> Option<String> {
         let why = || format!("no real accelerator was found: {}", self.missing.join("; "));

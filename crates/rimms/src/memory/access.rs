@@ -81,7 +81,8 @@ impl Node {
     #[inline]
     pub(crate) fn at_hand(&self, r: ResourceId, role: Role) -> Option<Span> {
         let (state, is_shared) = (self.state(), self.is_shared());
-        let is_alone = || state.valid() == ResourceSet::only(r);
+        // The host holds nothing up: its guards are waited for before.
+        let is_alone = || state.is_valid_on(r) && state.valid().without(ResourceId::HOST).without(r).is_empty();
         // Of what is divided nothing is valid, so it is never ready.
         let is_ready = match role {
             Role::In => state.is_valid_on(r),

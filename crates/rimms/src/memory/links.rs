@@ -1,4 +1,4 @@
-//! How long copies take between each two resources, as measured while they are made.
+//! How long copies take between each two resources, as measured while some of them are made.
 
 use crate::coherence::ResourceId;
 use crate::trace::Curve;
@@ -21,6 +21,12 @@ impl Links {
 
     fn link(&self, from: ResourceId, to: ResourceId) -> Option<&OnceLock<Box<Curve>>> {
         self.curves.get(from.index() * self.resources + to.index())
+    }
+
+    /// Is the next copy of this size to be measured? The first ones are, then one in sixteen: devices have to be waited for
+    /// before and after. Counts the copy.
+    pub(super) fn is_due(&self, from: ResourceId, to: ResourceId, bytes: usize) -> bool {
+        self.link(from, to).is_some_and(|link| link.get_or_init(|| Box::new(Curve::new())).is_due(bytes))
     }
 
     /// A copy of this many bytes took so long.

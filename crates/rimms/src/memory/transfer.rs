@@ -82,11 +82,14 @@ pub(super) fn make(datum: &Datum, region: &Region, step: Move, cause: Cause) -> 
     }
     let at = |r: ResourceId| if r.is_host() { None } else { resources.operation(r) };
     let _operations = (at(from.resource), at(to.resource));
-    if !from.resource.is_host() {
-        // What is still queued there is no part of what the copy takes.
-        device(from.resource).finish().map_err(failed)?;
-    }
-    let start = Instant::now();
+    // What is still queued is no part of what the copy takes; the copy itself is.
+    let is_measured = resources.links.is_due(from.resource, to.resource, bytes);
+    let finish = || {
+        let mut ends = [from.resource, to.resource].into_iter().filter(|r| is_measured && !r.is_host());
+        ends.try_for_each(|r| device(r).finish().map_err(failed))
+    };
+    finish()?;
+    let start = (is_measured || resources.log.is_some()).then(Instant::now);
     match (from.resource.is_host(), to.resource.is_host()) {
         (true, false) => {
             // SAFETY: the span lies in the datum's storage, which is initialised (frozen at birth), and per the above unwritten.
@@ -115,9 +118,12 @@ pub(super) fn make(datum: &Datum, region: &Region, step: Move, cause: Cause) -> 
             Err(e) => return Err(failed(e)),
         },
     }
-    resources.links.record(from.resource, to.resource, bytes, start.elapsed().as_nanos() as f64);
+    finish()?;
+    if let (true, Some(start)) = (is_measured, start) {
+        resources.links.record(from.resource, to.resource, bytes, start.elapsed().as_nanos() as f64);
+    }
     resources.tally.copied(from.resource, to.resource, cause, bytes);
-    if let Some(log) = &resources.log {
+    if let (Some(log), Some(start)) = (&resources.log, start) {
         log.copied(start, from.resource, to.resource, cause, bytes);
     }
     Ok(Way::Direct)

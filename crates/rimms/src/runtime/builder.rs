@@ -102,7 +102,7 @@ impl RuntimeBuilder {
 
     /// Schedules by these costs alone and measures nothing, so that what a policy is told of costs is the same in each
     /// run. (How full the queues are, which `eft` and `locality` look at too, is not, unless calls are
-    /// [`blocking`](Runtime::blocking); nor are the speeds of links, which are always measured.)
+    /// [`blocking`](Runtime::blocking); nor are the speeds of links, of which some copies are measured in any case.)
     ///
     /// ```
     /// use rimms::{Runtime, sched};

@@ -1,8 +1,9 @@
 //! `rimms bench chain`: two kernels, one after the other, beside the same in plain OpenCL.
 //!
-//! A lap: the host has new input, `y = 1.0001·x + 1` twice, the host has the output. Three contenders in turn: rimms with
-//! what it does by default, the same in mode `zero-copy` where the device shares the host's memory, and plain OpenCL
-//! written by hand ([`plain`]). Every lap's output is compared with the known one, outside the time.
+//! A lap: the host has new input, `y = 1.0001·x + 1` twice, the host has the output. Contenders in turn: plain OpenCL
+//! written by hand ([`plain`]), rimms with copies, and in mode `zero-copy` where the device shares the host's memory: by
+//! mapping the host's, and, where the driver has shared virtual memory, in that. Every lap's output is compared with the
+//! known one, outside the time.
 #![allow(unsafe_code)] // for the kernel: see below
 
 mod plain;
@@ -27,8 +28,10 @@ const SOURCE: &str = "
         y[i] = x[i] * 1.0001f + 1.0f;
     }";
 
-/// Floats of a chain: 256 B to 4 MiB; the second is the one that others have measured.
-const LENGTHS: [usize; 4] = [64, 2048, 65_536, 1 << 20];
+/// Floats of a chain: 256 B, 8 KiB (which others have measured), 64 KiB, 1 MiB.
+const LENGTHS: [usize; 4] = [64, 2048, 16_384, 1 << 18];
+/// Memory of a device that lends none: room for all lengths.
+const MAPPED: u64 = 16 << 20;
 
 /// The keys of `--json`, described in `docs/json.md`.
 #[derive(Serialize)]
@@ -44,24 +47,34 @@ struct Row {
     laps: usize,
     /// The median.
     time_s: f64,
-    /// Over plain OpenCL.
+    /// Over plain OpenCL, and over rimms with copies.
     ratio: f64,
+    over_copies: f64,
 }
 
 pub(super) fn run(args: &ChainArgs) -> Result<String, Failure> {
     let machine = Machine::default();
-    let runtime = |mode| Ok::<_, Failure>(machine.runtime(Some(&args.on), mode, sched::by_name("round-robin")?)?.0);
-    let rt = runtime(MemoryMode::ValidSet)?;
-    let shared = match runtime(MemoryMode::ZeroCopy) {
-        Err(Failure::Usage(_)) => None,
-        made => Some(made?),
+    // Its blocks are parts of one buffer, and nothing is lent.
+    let mapping = Machine { device_memory: Some(MAPPED), ..Machine::default() };
+    let runtime = |machine: &Machine<'_>, mode| {
+        Ok::<_, Failure>(machine.runtime(Some(&args.on), mode, sched::by_name("round-robin")?)?.0)
     };
+    let rt = runtime(&machine, MemoryMode::ValidSet)?;
+    let shared = |machine| match runtime(machine, MemoryMode::ZeroCopy) {
+        Err(Failure::Usage(_)) => Ok(None),
+        made => made.map(Some),
+    };
+    let mut runtimes = vec![("valid-set", rt.clone())];
+    runtimes.extend(shared(&mapping)?.map(|rt| ("zero-copy, mapped", rt)));
+    if machine.real().lends(&args.on) {
+        runtimes.extend(shared(&machine)?.map(|rt| ("zero-copy", rt)));
+    }
     let used = rt.allowed_pes().next().map(|pe| pe.resource());
     let device = rt.resources().into_iter().find(|resource| Some(resource.id) == used);
     let device = device.ok_or_else(|| anyhow!("{} has no memory", args.on))?.description;
     let mut rows = Vec::new();
     for floats in LENGTHS {
-        rows.extend(measured(floats, &device, &rt, shared.as_ref(), args.quick)?);
+        rows.extend(measured(floats, &device, &runtimes, args.quick)?);
     }
     let listing = Listing { device: device.to_string(), rows };
     if args.json { output::json(&listing) } else { Ok(text(&listing)) }
@@ -116,8 +129,7 @@ impl Contender {
 fn measured(
     floats: usize,
     device: &str,
-    rt: &Runtime,
-    shared: Option<&Runtime>,
+    runtimes: &[(&'static str, Runtime)],
     quick: bool,
 ) -> Result<Vec<Row>, Failure> {
     let (laps, input) = (if quick { 3 } else { (1 << 26) / floats.max(1 << 16) }, vec![1.5_f32; floats]);
@@ -128,12 +140,9 @@ fn measured(
         let data = [rt.alloc(floats)?, rt.alloc(floats)?, rt.alloc(floats)?];
         Ok(Box::new(Chain { rt: rt.clone().blocking(), call: op.call(), data }))
     };
-    let mut contenders = vec![
-        (Contender::Plain(Plain::new(device, SOURCE, &input)?), Vec::new()),
-        (Contender::Rimms("valid-set", chain(rt)?), Vec::new()),
-    ];
-    if let Some(shared) = shared {
-        contenders.push((Contender::Rimms("zero-copy", chain(shared)?), Vec::new()));
+    let mut contenders = vec![(Contender::Plain(Plain::new(device, SOURCE, &input)?), Vec::new())];
+    for (name, rt) in runtimes {
+        contenders.push((Contender::Rimms(name, chain(rt)?), Vec::new()));
     }
     // Compiles, and allocates on the device.
     contenders.iter_mut().try_for_each(|(contender, _)| contender.lap(&input).map(drop))?;
@@ -146,19 +155,22 @@ fn measured(
     let mut rows: Vec<Row> = Vec::new();
     for (contender, times) in contenders {
         let (laps, time_s) = (times.len(), median(times));
-        let plain = rows.first().map_or(time_s, |plain| plain.time_s);
-        rows.push(Row { floats, contender: contender.name(), laps, time_s, ratio: time_s / plain });
+        let over = |i: usize| time_s / rows.get(i).map_or(time_s, |row| row.time_s);
+        let (ratio, over_copies) = (over(0), over(1));
+        rows.push(Row { floats, contender: contender.name(), laps, time_s, ratio, over_copies });
     }
     Ok(rows)
 }
 
 fn text(listing: &Listing) -> String {
-    let mut table = output::table(["floats", "", "time", "over plain OpenCL"]);
+    let mut table = output::table(["floats", "", "time", "over plain OpenCL", "over copies"]);
     for row in &listing.rows {
-        let Row { floats, contender, time_s, ratio, .. } = row;
-        table.add_row([floats.to_string(), (*contender).to_owned(), output::seconds(*time_s), format!("{ratio:.2}")]);
+        let Row { floats, contender, time_s, ratio, over_copies, .. } = row;
+        let over_copies = if contender.starts_with("zero-copy") { format!("{over_copies:.2}") } else { String::new() };
+        let (time, ratio) = (output::seconds(*time_s), format!("{ratio:.2}"));
+        table.add_row([floats.to_string(), (*contender).to_owned(), time, ratio, over_copies]);
     }
-    for i in [0, 2, 3] {
+    for i in [0, 2, 3, 4] {
         if let Some(column) = table.column_mut(i) {
             column.set_cell_alignment(CellAlignment::Right);
         }

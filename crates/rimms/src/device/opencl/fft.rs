@@ -6,9 +6,9 @@
 //! of a power of two. Tables are made in double precision. Many rows are done a part at a time, so that the
 //! room beside the operands is bounded.
 
+use super::commands::{Arg, Range};
 use super::launch::{Args, Job, Place};
 use super::program::{Family, GROUP};
-use super::queue::{Arg, Range};
 use super::scratch::Table;
 use crate::device::{DeviceError, DeviceErrorKind, Rows};
 use crate::op::Fft;

@@ -5,8 +5,8 @@
 //! shown to the host when the kernel is over.
 #![allow(unsafe_code)]
 
+use super::commands::{Arg, Range};
 use super::program::{Family, GROUP};
-use super::queue::{Arg, Range};
 use super::raw::Buffer;
 use super::{OpenCl, fft, memory, user};
 use crate::device::{DeviceError, DeviceErrorKind, Operand, Operation, Rows, Span};
@@ -323,8 +323,8 @@ impl<'a> Job<'a> {
         let kind = if let Family::User(_) = family { DeviceErrorKind::Kernel } else { DeviceErrorKind::Failed };
         let built = built.map_err(|why| self.refuse(kind.clone(), format!("kernel {kernel}: {why}")))?;
         // SAFETY: the caller's.
-        let event = unsafe { driver.queue.run(built, args, range) };
-        let event = event.map_err(|code| match code.0 {
+        let queued = unsafe { driver.queue.run(built, args, range) };
+        queued.map_err(|code| match code.0 {
             CL_INVALID_KERNEL_ARGS | CL_INVALID_ARG_INDEX | CL_INVALID_ARG_SIZE | CL_INVALID_ARG_VALUE => {
                 self.refuse(kind.clone(), format!("kernel {kernel} takes other arguments than it is given: {code}"))
             }
@@ -333,7 +333,6 @@ impl<'a> Job<'a> {
             }
             _ => self.failed(code),
         })?;
-        self.device.launched(event);
         Ok(())
     }
 

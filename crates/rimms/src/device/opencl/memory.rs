@@ -8,15 +8,16 @@
 //! inside a live block's buffer is refused.
 //!
 //! Where host and device share [memory](super::svm), a block of the driver's is a piece of that, with a buffer
-//! over it: the host may be lent it. A place in a block is then also found by the host's address of it.
+//! over it: the host may be lent it, and copies in and out are made by the host. A place in a block is then also found by
+//! the host's address of it.
 //!
 //! All commands go to the device's one queue, in order. A copy in of what fits
 //! into a [staging slot](super::staging) is queued and not waited for; larger ones, and copies out, are.
 #![allow(unsafe_code)] // for what is lent: see `lend`
 
+use super::commands::{At, pitch};
 use super::driver::{Driver, Facts};
 use super::failed;
-use super::queue::{At, pitch};
 use super::raw::{Buffer, Code, Context, Result as Raw};
 use super::staging::Staging;
 use super::svm::Svm;
@@ -63,14 +64,14 @@ struct Block {
     /// Goes first.
     buffer: Arc<Buffer>,
     bytes: u64,
-    shared: Option<Svm>,
+    shared: Option<Arc<Svm>>,
 }
 
 impl Block {
     fn new(context: &Arc<Context>, bytes: u64, is_shared: bool) -> Raw<Self> {
         let size = usize::try_from(bytes).map_err(|_| Code(CL_MEM_OBJECT_ALLOCATION_FAILURE))?.max(1);
-        let shared = if is_shared { Some(Svm::new(context, size)?) } else { None };
-        let buffer = shared.as_ref().map_or_else(|| context.buffer(size), Svm::buffer)?;
+        let shared = if is_shared { Some(Arc::new(Svm::new(context, size)?)) } else { None };
+        let buffer = shared.as_ref().map_or_else(|| context.buffer(size), |shared| shared.buffer())?;
         Ok(Self { buffer: Arc::new(buffer), bytes, shared })
     }
 }
@@ -123,7 +124,8 @@ pub(super) struct DeviceMemory {
     /// Are blocks memory that the host reaches too?
     is_shared: bool,
     blocks: RwLock<Blocks>,
-    staging: Mutex<Staging>,
+    /// In, and out.
+    staging: [Mutex<Staging>; 2],
 }
 
 impl DeviceMemory {
@@ -156,7 +158,7 @@ impl DeviceMemory {
             largest,
             marks: Mutex::new(marks.map_err(|e| e.to_string())?),
             blocks: RwLock::new(blocks),
-            staging: Mutex::new(Staging::default()),
+            staging: Default::default(),
         })
     }
 
@@ -280,6 +282,16 @@ impl DeviceMemory {
         })
     }
 
+    /// The memory that a span's block shares with the host, if it does: copies are the host's work then, and quicker done without
+    /// the driver.
+    fn shared_with_host(&self, span: &Span) -> Option<Arc<Svm>> {
+        if !self.is_shared {
+            return None;
+        }
+        let blocks = self.blocks.read();
+        blocks.by_address.range(..=span.address).next_back()?.1.shared.clone()
+    }
+
     pub(super) fn write(
         &self,
         info: &DeviceInfo,
@@ -289,13 +301,22 @@ impl DeviceMemory {
     ) -> Result<(), DeviceError> {
         DeviceError::check_shapes(info, Operation::Upload, from.rows(), &to.rows)?;
         let (buffer, offset) = self.locate(info, Operation::Upload, to)?;
-        let mut staging = self.staging.lock();
+        if let Some(shared) = self.shared_with_host(to).filter(|_| driver.queue.is_idle()) {
+            for i in 0..to.rows.rows {
+                // SAFETY: all rows are in the block (`locate`), the device is at nothing, and whoever asks for a copy keeps others
+                // away from both ends.
+                unsafe { shared.store(offset + i * to.rows.pitch, from.row(i)) };
+            }
+            return Ok(());
+        }
+        let [staging, _] = &self.staging;
         let done = match from.whole().filter(|_| to.rows.is_run()) {
-            Some(bytes) => staging.write(driver, bytes, at(&buffer, offset, &to.rows)),
+            Some(bytes) => staging.lock().write(driver, bytes, at(&buffer, offset, &to.rows)),
             None if to.rows.bytes() == 0 => Ok(()),
             None => driver.queue.write_rows(from, at(&buffer, offset, &to.rows)),
         };
-        done.and_then(|()| driver.queue.flush()).map_err(|code| failed(info, Operation::Upload, code))
+        // What comes next begins with it.
+        done.map_err(|code| failed(info, Operation::Upload, code))
     }
 
     pub(super) fn read(
@@ -307,10 +328,20 @@ impl DeviceMemory {
     ) -> Result<(), DeviceError> {
         DeviceError::check_shapes(info, Operation::Download, &from.rows, to.rows())?;
         let (buffer, offset) = self.locate(info, Operation::Download, from)?;
+        if let Some(shared) = self.shared_with_host(from) {
+            driver.queue.finish().map_err(|code| failed(info, Operation::Download, code))?;
+            for i in 0..from.rows.rows {
+                // SAFETY: all rows are in the block (`locate`), the device is through with what was asked for before, and whoever asks
+                // for a copy keeps writers away from its source.
+                unsafe { shared.load(offset + i * from.rows.pitch, to.row(i)) };
+            }
+            return Ok(());
+        }
         let place = at(&buffer, offset, &from.rows);
+        let [_, staging] = &self.staging;
         let done = match to.whole().filter(|_| from.rows.is_run()) {
             _ if from.rows.bytes() == 0 => Ok(()),
-            Some(bytes) => driver.queue.read(place, bytes),
+            Some(bytes) => staging.lock().read(driver, place, bytes),
             None => driver.queue.read_rows(place, to),
         };
         done.map_err(|code| failed(info, Operation::Download, code))
@@ -329,7 +360,6 @@ impl DeviceMemory {
         let (source, start) = source.locate(info, Operation::Copy, from)?;
         let (target, end) = self.locate(info, Operation::Copy, to)?;
         copy(driver, (&source, start, &from.rows), (&target, end, &to.rows))
-            .and_then(|()| driver.queue.flush())
             .map_err(|code| failed(info, Operation::Copy, code))
     }
 }

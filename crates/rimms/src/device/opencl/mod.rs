@@ -22,6 +22,7 @@
 //! they are inside a live buffer, and aligned for their elements, is checked here.
 
 mod cache;
+mod commands;
 mod driver;
 mod fft;
 mod launch;
@@ -48,13 +49,10 @@ use driver::Driver;
 use memory::DeviceMemory;
 use parking_lot::Mutex;
 use program::Programs;
-use raw::{Code, Event};
+use raw::Code;
 use scratch::Scratch;
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
-
-/// Launches whose end was not seen yet, before somebody looks whether some have ended.
-const UNSEEN: usize = 64;
 
 /// An OpenCL device. Made by [`find`].
 ///
@@ -73,8 +71,6 @@ pub struct OpenCl {
     memory: DeviceMemory,
     programs: Mutex<Programs>,
     scratch: Mutex<Scratch>,
-    /// Launches that may still be running, in order.
-    unseen: Mutex<Vec<Event>>,
     /// Why it is gone, once it is.
     lost: OnceLock<Box<str>>,
 }
@@ -95,40 +91,17 @@ impl OpenCl {
             name,
         };
         let programs = Mutex::new(Programs::new(&driver, &format!("{platform}\n{version}")));
-        let (scratch, unseen) = (Mutex::default(), Mutex::default());
-        Ok(Self { driver, info, memory, programs, scratch, unseen, lost: OnceLock::new() })
+        Ok(Self { driver, info, memory, programs, scratch: Mutex::default(), lost: OnceLock::new() })
     }
 
-    /// Refuses if the device is gone; looks how the launches ended that have ended.
+    /// Refuses if the device is gone, as it is when something failed that nobody has waited for.
     fn check(&self, operation: Operation) -> Result<(), DeviceError> {
-        let mut unseen = self.unseen.lock();
-        let mut seen = 0;
-        for event in unseen.iter() {
-            match event.outcome() {
-                None => break,
-                Some(Ok(())) => {}
-                Some(Err(code)) => {
-                    let _ = self.lost.set(format!("a kernel that was queued before failed: {code}").into());
-                }
-            }
-            seen += 1;
+        if let Some(code) = self.driver.queue.failure() {
+            let _ = self.lost.set(format!("what was queued before failed: {code}").into());
         }
-        unseen.drain(..seen);
-        drop(unseen);
         match self.lost.get() {
             None => Ok(()),
             Some(why) => Err(DeviceError::new(&self.info, operation, DeviceErrorKind::Lost, why.clone())),
-        }
-    }
-
-    /// Notes a launch. Now and then it looks at those before.
-    fn launched(&self, event: Event) {
-        let mut unseen = self.unseen.lock();
-        unseen.push(event);
-        let is_due = unseen.len().is_multiple_of(UNSEEN);
-        drop(unseen);
-        if is_due {
-            let _ = self.check(Operation::Launch);
         }
     }
 

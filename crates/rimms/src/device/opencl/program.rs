@@ -5,8 +5,9 @@
 //! not tried again.
 
 use super::cache;
+use super::commands::Prepared;
 use super::driver::Driver;
-use super::raw::{Kernel, Program};
+use super::raw::Program;
 use std::collections::HashMap;
 use std::ffi::CString;
 
@@ -49,7 +50,8 @@ impl Family {
 #[derive(Debug)]
 struct Built {
     program: Program,
-    kernels: HashMap<Box<str>, Kernel>,
+    /// A few.
+    kernels: Vec<(Box<str>, Prepared)>,
 }
 
 #[derive(Debug)]
@@ -77,19 +79,23 @@ impl Programs {
         family: Family,
         source: &str,
         name: &str,
-    ) -> Result<&mut Kernel, Box<str>> {
+    ) -> Result<&mut Prepared, Box<str>> {
         let key = &self.driver;
         let built = self
             .built
             .entry(family)
-            .or_insert_with(|| build(driver, key, source).map(|program| Built { program, kernels: HashMap::new() }));
+            .or_insert_with(|| build(driver, key, source).map(|program| Built { program, kernels: Vec::new() }));
         let Built { program, kernels } = built.as_mut().map_err(|why| why.clone())?;
-        if !kernels.contains_key(name) {
-            let kernel = CString::new(name).ok().and_then(|name| program.kernel(&name).ok());
-            let kernel = kernel.ok_or_else(|| format!("there is no kernel named `{name}` in its source"))?;
-            kernels.insert(name.into(), kernel);
-        }
-        kernels.get_mut(name).ok_or_else(|| "there is no such kernel".into())
+        let at = match kernels.iter().position(|(known, _)| **known == *name) {
+            Some(at) => at,
+            None => {
+                let kernel = CString::new(name).ok().and_then(|name| program.kernel(&name).ok());
+                let kernel = kernel.ok_or_else(|| format!("there is no kernel named `{name}` in its source"))?;
+                kernels.push((name.into(), Prepared::new(kernel)));
+                kernels.len() - 1
+            }
+        };
+        kernels.get_mut(at).map(|(_, kernel)| kernel).ok_or_else(|| "there is no such kernel".into())
     }
 }
 

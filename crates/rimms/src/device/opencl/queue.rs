@@ -1,65 +1,20 @@
-//! Commands of a device: copies, kernels, and waiting for them.
+//! A device's queue: what was handed over, how far the device has come, and waiting for it.
 //!
-//! Owns [`Queue`]. Every call is safe in itself, with two exceptions, which say what they ask for:
-//! kernels, which do as they please, and copies from the host that are not waited for.
-#![allow(unsafe_code)]
+//! Owns [`Queue`]. Its commands run in order and are numbered from 1, so that a number says all: once a command is over,
+//! so are those before it. Each has an event until its end was seen; a command that nobody waits for and that failed is
+//! remembered. What the commands are is in [`commands`](super::commands).
 
-use super::raw::{Buffer, Code, Context, Event, Id, Kernel, QueueHandle, Result};
-use crate::device::{HostSource, HostTarget, Rows};
-use cl3::command_queue as queue;
-use cl3::types::{CL_NON_BLOCKING, cl_int};
-use cl3::{error_codes, kernel, memory};
+use super::raw::{Code, Context, Event, Id, QueueHandle, Result};
+use cl3::command_queue as driver;
+use cl3::types::cl_int;
 use parking_lot::Mutex;
+use std::collections::VecDeque;
 use std::ffi::c_void;
-use std::ptr::{self, NonNull};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Release};
 
-/// An argument of a kernel.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Arg<'a> {
-    Buffer(&'a Buffer),
-    /// A value.
-    Value(&'a [u8]),
-    /// The same, its first so many bytes, kept here.
-    Small([u8; 32], usize),
-    /// Local memory of so many bytes.
-    Local(usize),
-}
-
-impl Arg<'_> {
-    /// A value of up to 32 bytes.
-    pub(super) fn of<T: bytemuck::Pod>(value: T) -> Self {
-        const { assert!(size_of::<T>() <= 32) };
-        let mut bytes = [0; 32];
-        bytes[..size_of::<T>()].copy_from_slice(bytemuck::bytes_of(&value));
-        Self::Small(bytes, size_of::<T>())
-    }
-}
-
-/// How many work-items, in up to three dimensions, and how many make a group, if that is not for the driver to say.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Range<'a> {
-    pub(super) global: &'a [usize],
-    pub(super) local: Option<&'a [usize]>,
-}
-
-/// Rows of bytes in a buffer.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct At<'a> {
-    pub(super) buffer: &'a Buffer,
-    /// Of the first row's first byte.
-    pub(super) offset: usize,
-    /// Bytes from row to row.
-    pub(super) pitch: usize,
-}
-
-fn region(rows: &Rows) -> [usize; 3] {
-    [rows.row_bytes, rows.rows, 1]
-}
-
-/// As a driver wants it: never less than a row.
-pub(super) fn pitch(rows: &Rows) -> usize {
-    if rows.rows == 1 { rows.row_bytes } else { rows.pitch }
-}
+/// Commands whose end was not seen yet, before somebody looks whether some have ended.
+const UNSEEN: usize = 64;
 
 /// Commands of one device, run in order.
 ///
@@ -69,229 +24,128 @@ pub(super) fn pitch(rows: &Rows) -> usize {
 #[derive(Debug)]
 pub(super) struct Queue {
     handle: QueueHandle,
-    turn: Mutex<()>,
+    /// Who hands commands over.
+    turn: Mutex<Unseen>,
+    /// The last command, and the last that is known to be over.
+    given: AtomicU64,
+    over: AtomicU64,
+    failure: OnceLock<Code>,
+}
+
+/// Commands whose end was not seen, in order; the last of them is the last that was handed over.
+#[derive(Debug, Default)]
+struct Unseen {
+    events: VecDeque<Event>,
+    /// The number of the first.
+    first: u64,
 }
 
 impl Queue {
     pub(super) fn new(context: &Context, device: Id) -> Result<Self> {
-        Ok(Self { handle: context.queue(device)?, turn: Mutex::new(()) })
+        let turn = Mutex::new(Unseen { events: VecDeque::new(), first: 1 });
+        let (given, over) = (AtomicU64::new(0), AtomicU64::new(0));
+        Ok(Self { handle: context.queue(device)?, turn, given, over, failure: OnceLock::new() })
     }
 
-    fn raw(&self) -> *mut c_void {
+    pub(super) fn raw(&self) -> *mut c_void {
         self.handle.raw()
     }
 
     /// Begins with what is queued, without waiting.
     pub(super) fn flush(&self) -> Result<()> {
-        queue::flush(self.raw()).map_err(Code)
+        driver::flush(self.raw()).map_err(Code)
     }
 
-    /// Waits until all that is queued is over.
-    pub(super) fn finish(&self) -> Result<()> {
-        queue::finish(self.raw()).map_err(Code)
+    /// How a command failed that nobody has waited for, if one did.
+    pub(super) fn failure(&self) -> Option<Code> {
+        self.failure.get().copied()
     }
 
-    /// Queues a command.
-    fn enqueue(&self, command: impl FnOnce(*mut c_void) -> std::result::Result<*mut c_void, cl_int>) -> Result<Event> {
-        let _turn = self.turn.lock();
-        Event::new(command(self.raw()))
+    /// Queues a command, and gives its number.
+    pub(super) fn enqueue(
+        &self,
+        command: impl FnOnce(*mut c_void) -> std::result::Result<*mut c_void, cl_int>,
+    ) -> Result<u64> {
+        let mut unseen = self.turn.lock();
+        let event = Event::new(command(self.raw()))?;
+        unseen.events.push_back(event);
+        let number = unseen.first + unseen.events.len() as u64 - 1;
+        self.given.store(number, Release);
+        if unseen.events.len().is_multiple_of(UNSEEN) {
+            self.look(&mut unseen, number, None);
+        }
+        Ok(number)
     }
 
     /// Queues a command, and waits until it is over.
-    fn complete(&self, command: impl FnOnce(*mut c_void) -> std::result::Result<*mut c_void, cl_int>) -> Result<()> {
-        let event = self.enqueue(command)?;
-        // Whatever comes of that, the command must be over.
-        self.flush().and(event.wait()).or_else(|code| self.finish().and(Err(code)))
+    pub(super) fn complete(
+        &self,
+        command: impl FnOnce(*mut c_void) -> std::result::Result<*mut c_void, cl_int>,
+    ) -> Result<()> {
+        self.wait(self.enqueue(command)?)
     }
 
-    /// Host → buffer; returns when the bytes are there.
-    pub(super) fn write(&self, bytes: &[u8], to: At<'_>) -> Result<()> {
-        let (from, size, target) = (bytes.as_ptr().cast(), bytes.len(), to.buffer.raw());
-        // SAFETY: the bytes are borrowed until the command, which is waited for, is over; the driver checks the buffer.
-        self.complete(|queue| unsafe {
-            queue::enqueue_write_buffer(queue, target, CL_NON_BLOCKING, to.offset, size, from, 0, ptr::null())
-        })
+    /// Is all that was handed over known to be over? Does not look.
+    pub(super) fn is_idle(&self) -> bool {
+        self.over.load(Acquire) >= self.given.load(Acquire)
     }
 
-    /// Host → buffer, without waiting.
-    ///
-    /// # Safety
-    /// The bytes stay as they are until the command is over.
-    pub(super) unsafe fn write_later(&self, bytes: &[u8], to: At<'_>) -> Result<Event> {
-        let (from, size, target) = (bytes.as_ptr().cast(), bytes.len(), to.buffer.raw());
-        // SAFETY: the caller's; the driver checks the buffer.
-        self.enqueue(|queue| unsafe {
-            queue::enqueue_write_buffer(queue, target, CL_NON_BLOCKING, to.offset, size, from, 0, ptr::null())
-        })
-    }
-
-    /// Buffer → host; returns when the bytes are there.
-    pub(super) fn read(&self, from: At<'_>, bytes: &mut [u8]) -> Result<()> {
-        let (to, size, source) = (bytes.as_mut_ptr().cast(), bytes.len(), from.buffer.raw());
-        // SAFETY: the bytes are borrowed until the command, which is waited for, is over; the driver checks the buffer.
-        self.complete(|queue| unsafe {
-            queue::enqueue_read_buffer(queue, source, CL_NON_BLOCKING, from.offset, size, to, 0, ptr::null())
-        })
-    }
-
-    /// Host → buffer, row by row; returns when the bytes are there.
-    pub(super) fn write_rows(&self, from: &HostSource<'_>, to: At<'_>) -> Result<()> {
-        let (region, start) = (region(from.rows()), [to.offset, 0, 0]);
-        // SAFETY: rows of a source are memory that nobody writes while it lives, and the command is waited for; the driver
-        // checks the buffer; positions and sizes are arrays of three.
-        self.complete(|queue| unsafe {
-            queue::enqueue_write_buffer_rect(
-                queue,
-                to.buffer.raw(),
-                CL_NON_BLOCKING,
-                start.as_ptr(),
-                [0; 3].as_ptr(),
-                region.as_ptr(),
-                to.pitch,
-                0,
-                pitch(from.rows()),
-                0,
-                from.row(0).as_ptr().cast(),
-                0,
-                ptr::null(),
-            )
-        })
-    }
-
-    /// Buffer → host, row by row; returns when the bytes are there.
-    pub(super) fn read_rows(&self, from: At<'_>, to: &mut HostTarget<'_>) -> Result<()> {
-        let (region, host_pitch, start) = (region(to.rows()), pitch(to.rows()), [from.offset, 0, 0]);
-        // SAFETY: as above; nobody else touches the rows of a target.
-        self.complete(|queue| unsafe {
-            queue::enqueue_read_buffer_rect(
-                queue,
-                from.buffer.raw(),
-                CL_NON_BLOCKING,
-                start.as_ptr(),
-                [0; 3].as_ptr(),
-                region.as_ptr(),
-                from.pitch,
-                0,
-                host_pitch,
-                0,
-                to.row(0).as_mut_ptr().cast(),
-                0,
-                ptr::null(),
-            )
-        })
-    }
-
-    /// Buffer → buffer of one context, without waiting.
-    pub(super) fn copy(&self, from: At<'_>, to: At<'_>, bytes: usize) -> Result<()> {
-        let (source, target) = (from.buffer.raw(), to.buffer.raw());
-        // SAFETY: the driver checks both buffers.
-        let copied = self.enqueue(|queue| unsafe {
-            queue::enqueue_copy_buffer(queue, source, target, from.offset, to.offset, bytes, 0, ptr::null())
-        });
-        copied.map(drop)
-    }
-
-    /// The same for rows.
-    pub(super) fn copy_rows(&self, from: At<'_>, to: At<'_>, rows: &Rows) -> Result<()> {
-        let (starts, region) = ([[from.offset, 0, 0], [to.offset, 0, 0]], region(rows));
-        let [source, target] = &starts;
-        // SAFETY: the driver checks both buffers; positions and sizes are arrays of three.
-        let copied = self.enqueue(|queue| unsafe {
-            queue::enqueue_copy_buffer_rect(
-                queue,
-                from.buffer.raw(),
-                to.buffer.raw(),
-                source.as_ptr(),
-                target.as_ptr(),
-                region.as_ptr(),
-                from.pitch,
-                0,
-                to.pitch,
-                0,
-                0,
-                ptr::null(),
-            )
-        });
-        copied.map(drop)
-    }
-
-    /// Lets the host see what was written to a buffer [over its memory](Context::buffer_over), and waits for it.
-    pub(super) fn show(&self, buffer: &Buffer, bytes: usize) -> Result<()> {
-        let mapped = self.map(buffer, memory::CL_MAP_READ, bytes)?.as_ptr().cast();
-        // SAFETY: mapped just now.
-        let unmapped = self
-            .enqueue(|queue| unsafe { queue::enqueue_unmap_mem_object(queue, buffer.raw(), mapped, 0, ptr::null()) });
-        unmapped.map(drop)
-    }
-
-    fn map(&self, buffer: &Buffer, flags: u64, bytes: usize) -> Result<NonNull<u8>> {
-        let (raw, mut mapped) = (buffer.raw(), ptr::null_mut());
-        // SAFETY: the driver checks the buffer; what it maps is used within these bytes, once the command is over.
-        self.complete(|queue| unsafe {
-            queue::enqueue_map_buffer(queue, raw, CL_NON_BLOCKING, flags, 0, bytes, &mut mapped, 0, ptr::null())
-        })?;
-        NonNull::new(mapped.cast()).ok_or(Code(error_codes::CL_MAP_FAILURE))
-    }
-
-    /// Queues a kernel.
-    ///
-    /// # Safety
-    /// With these arguments the kernel stays within its buffers, and these hold what it reads.
-    pub(super) unsafe fn run(&self, kernel: &mut Kernel, args: &[Arg<'_>], range: Range<'_>) -> Result<Event> {
-        for (i, arg) in (0..).zip(args) {
-            let set = match arg {
-                Arg::Buffer(buffer) => {
-                    let raw = buffer.raw();
-                    // SAFETY: the size is that of a handle, which is copied.
-                    unsafe { kernel::set_kernel_arg(kernel.raw(), i, size_of_val(&raw), (&raw const raw).cast()) }
-                }
-                // SAFETY: the size is that of the bytes, which are copied.
-                Arg::Value(value) => unsafe {
-                    kernel::set_kernel_arg(kernel.raw(), i, value.len(), value.as_ptr().cast())
-                },
-                // SAFETY: the size is at most that of the array, whose bytes are copied.
-                Arg::Small(bytes, size) => unsafe {
-                    kernel::set_kernel_arg(kernel.raw(), i, (*size).min(bytes.len()), bytes.as_ptr().cast())
-                },
-                // SAFETY: local memory has no pointer.
-                Arg::Local(bytes) => unsafe { kernel::set_kernel_arg(kernel.raw(), i, *bytes, ptr::null()) },
-            };
-            set.map_err(Code)?;
+    /// Is this command known to be over?
+    pub(super) fn is_over(&self, number: u64) -> bool {
+        if self.over.load(Acquire) < number {
+            self.look(&mut self.turn.lock(), number, None);
         }
-        let local = range.local.filter(|local| local.len() == range.global.len());
-        let (global, dimensions) = (range.global.as_ptr(), range.global.len() as u32);
-        let (local, kernel) = (local.map_or(ptr::null(), <[usize]>::as_ptr), kernel.raw());
-        // SAFETY: both arrays have as many entries as there are dimensions; the rest is the caller's.
-        self.enqueue(|queue| unsafe {
-            queue::enqueue_nd_range_kernel(queue, kernel, dimensions, ptr::null(), global, local, 0, ptr::null())
-        })
-    }
-}
-
-/// Host memory that a driver has set aside for copies, mapped for as long as it lives.
-#[derive(Debug)]
-pub(super) struct Mapped {
-    start: NonNull<u8>,
-    bytes: usize,
-    /// Whose memory it is. Releasing it unmaps it.
-    _buffer: Buffer,
-}
-
-// SAFETY: the sole owner of the memory.
-unsafe impl Send for Mapped {}
-
-impl Mapped {
-    pub(super) fn new(context: &Context, queue: &Queue, bytes: usize) -> Result<Self> {
-        let flags = memory::CL_MEM_READ_WRITE | memory::CL_MEM_ALLOC_HOST_PTR;
-        let buffer = context.buffer_with(flags, bytes)?;
-        let start = queue.map(&buffer, memory::CL_MAP_READ | memory::CL_MAP_WRITE, bytes)?;
-        // SAFETY: mapped just now, so many bytes, which nobody else has; bytes that are used as such have been written.
-        unsafe { start.write_bytes(0, bytes) };
-        Ok(Self { start, bytes, _buffer: buffer })
+        self.over.load(Acquire) >= number
     }
 
-    pub(super) fn bytes(&mut self) -> &mut [u8] {
-        // SAFETY: written in `new`, and ours as long as we live.
-        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.bytes) }
+    /// Waits until all that is queued is over. How it ended is told by [`failure`](Self::failure).
+    pub(super) fn finish(&self) -> Result<()> {
+        let last = self.given.load(Acquire);
+        self.wait_for(last, None)
+    }
+
+    /// Waits until this command is over.
+    ///
+    /// # Errors
+    /// Where it failed.
+    pub(super) fn wait(&self, number: u64) -> Result<()> {
+        self.wait_for(number, Some(number))
+    }
+
+    fn wait_for(&self, number: u64, asked: Option<u64>) -> Result<()> {
+        if self.over.load(Acquire) >= number {
+            return Ok(());
+        }
+        let event = {
+            let unseen = self.turn.lock();
+            let at = number.checked_sub(unseen.first).and_then(|at| usize::try_from(at).ok());
+            match at.and_then(|at| unseen.events.get(at)) {
+                Some(event) => event.share()?,
+                None => return Ok(()), // Somebody has seen it meanwhile.
+            }
+        };
+        if event.wait().is_err() && event.outcome().is_none() {
+            // Whatever comes of that, the command must be over.
+            driver::finish(self.raw()).map_err(Code)?;
+        }
+        self.look(&mut self.turn.lock(), number, asked).map_or(Ok(()), Err)
+    }
+
+    /// Looks how commands ended up to this one, until one has not. Gives how `asked` failed, if it did; other failures are kept.
+    fn look(&self, unseen: &mut Unseen, last: u64, asked: Option<u64>) -> Option<Code> {
+        let mut failed = None;
+        while unseen.first <= last
+            && let Some(outcome) = unseen.events.front().and_then(Event::outcome)
+        {
+            match outcome {
+                Err(code) if asked == Some(unseen.first) => failed = Some(code),
+                Err(code) => drop(self.failure.set(code)),
+                Ok(()) => {}
+            }
+            unseen.events.pop_front();
+            self.over.fetch_max(unseen.first, Release);
+            unseen.first += 1;
+        }
+        failed
     }
 }

@@ -230,6 +230,13 @@ impl Program {
 }
 
 impl Event {
+    /// One more handle to it.
+    pub(super) fn share(&self) -> Result<Self> {
+        // SAFETY: the handle is ours; the new one is released like others.
+        unsafe { event::retain_event(self.raw()) }.map_err(Code)?;
+        Ok(Self(self.0))
+    }
+
     /// Waits until its command is over.
     pub(super) fn wait(&self) -> Result<()> {
         event::wait_for_events(&[self.raw()]).map_err(Code)

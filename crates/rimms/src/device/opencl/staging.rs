@@ -1,25 +1,29 @@
-//! Pinned host memory that copies in go through, so that nobody waits for them.
+//! Pinned host memory that copies go through, so that nobody waits for those in, and the device has a fast way out.
 //!
-//! Owns [`Staging`]: a few slots that are made on first use. The bytes of a
-//! copy are put into the slot that was used longest ago, once the command
-//! that used it is over, and the device takes them from there in its own time.
+//! Owns [`Staging`], one for each direction: a few slots that are made on first use. The bytes of a
+//! copy in are put into the slot that was used longest ago, once the command
+//! that used it is over, and the device takes them from there in its own time. A copy out fills one slot while another
+//! is emptied.
 //! No more memory than the slots is ever taken; what is larger than a slot goes through several, one
-//! after the other, or, where host and device share memory, straight.
+//! after the other, or, where host and device share memory, straight; and so does what comes out there.
 #![allow(unsafe_code)]
 
+use super::commands::{At, Mapped};
 use super::driver::Driver;
-use super::queue::{At, Mapped};
-use super::raw::{Event, Result};
+use super::raw::Result;
+use std::collections::VecDeque;
 
 /// Bytes of a slot, and how many there are.
 const SLOT: usize = 256 << 10;
 const SLOTS: usize = 8;
+/// Slots that a copy out has filled at once.
+const FILLING: usize = 2;
 
 #[derive(Debug)]
 struct Slot {
     memory: Mapped,
-    /// The command that uses it.
-    user: Option<Event>,
+    /// The last command that used it.
+    user: u64,
 }
 
 /// The slots, in the order in which they will be used.
@@ -41,45 +45,75 @@ impl Staging {
         for (i, part) in bytes.chunks(SLOT).enumerate() {
             let to = At { offset: to.offset + i * SLOT, ..to };
             // Without room for a slot there is still the way that waits.
-            let Ok(slot) = self.slot(driver) else {
+            let Ok(at) = self.next(driver) else {
                 driver.queue.write(part, to)?;
                 continue;
             };
-            let staged = slot.memory.bytes();
-            let Some(room) = staged.get_mut(..part.len()) else { continue };
+            let Some(slot) = self.slots.get_mut(at) else { continue };
+            let Some(room) = slot.memory.bytes().get_mut(..part.len()) else { continue };
             room.copy_from_slice(part);
-            // SAFETY: the slot's bytes stay as they are until its user is over: `slot` waits for that.
-            slot.user = Some(unsafe { driver.queue.write_later(room, to) }?);
+            // SAFETY: the slot's bytes stay as they are until its user is over: `next` waits for that.
+            slot.user = unsafe { driver.queue.write_later(room, to) }?;
         }
         Ok(())
     }
 
-    /// A slot that nobody uses.
-    fn slot(&mut self, driver: &Driver) -> Result<&mut Slot> {
-        if self.slots.len() < SLOTS && self.slots.iter().all(|slot| slot.is_in_use()) {
-            self.slots.push(Slot { memory: Mapped::new(&driver.context, &driver.queue, SLOT)?, user: None });
-            self.next = self.slots.len() - 1;
+    /// Device → host. Returns when the bytes are there.
+    pub(super) fn read(&mut self, driver: &Driver, from: At<'_>, bytes: &mut [u8]) -> Result<()> {
+        if driver.facts.is_unified {
+            return driver.queue.read(from, bytes);
+        }
+        let mut filling: VecDeque<(usize, &mut [u8])> = VecDeque::with_capacity(FILLING);
+        for (i, part) in bytes.chunks_mut(SLOT).enumerate() {
+            let from = At { offset: from.offset + i * SLOT, ..from };
+            while filling.len() >= FILLING.min(self.slots.len().max(1)) {
+                self.empty(driver, filling.pop_front())?;
+            }
+            let Ok(at) = self.next(driver) else {
+                driver.queue.read(from, part)?;
+                continue;
+            };
+            let Some(slot) = self.slots.get_mut(at) else { continue };
+            let Some(room) = slot.memory.bytes().get_mut(..part.len()) else { continue };
+            // SAFETY: the slot is nobody else's until its user is over: `empty` waits for that, or whoever takes it next.
+            slot.user = unsafe { driver.queue.read_later(from, room) }?;
+            driver.queue.flush()?;
+            filling.push_back((at, part));
+        }
+        filling.into_iter().try_for_each(|part| self.empty(driver, Some(part)))
+    }
+
+    /// Takes what a slot was filled with.
+    fn empty(&mut self, driver: &Driver, filled: Option<(usize, &mut [u8])>) -> Result<()> {
+        let Some((at, part)) = filled else { return Ok(()) };
+        let Some(slot) = self.slots.get_mut(at) else { return Ok(()) };
+        driver.queue.wait(slot.user)?;
+        if let Some(room) = slot.memory.bytes().get(..part.len()) {
+            part.copy_from_slice(room);
+        }
+        Ok(())
+    }
+
+    /// A slot that no command uses.
+    fn next(&mut self, driver: &Driver) -> Result<usize> {
+        let queue = &driver.queue;
+        if self.slots.len() < SLOTS && self.slots.iter().all(|slot| !queue.is_over(slot.user)) {
+            let made = Mapped::new(&driver.context, queue, SLOT);
+            match made {
+                Ok(memory) => {
+                    self.next = self.slots.len();
+                    self.slots.push(Slot { memory, user: 0 });
+                }
+                Err(code) if self.slots.is_empty() => return Err(code),
+                Err(_) => {}
+            }
         }
         let at = self.next % self.slots.len().max(1);
         self.next = at + 1;
-        let slot = self.slots.get_mut(at).ok_or(super::raw::Code(cl3::error_codes::CL_OUT_OF_HOST_MEMORY))?;
-        if let Some(user) = slot.user.take() {
-            user.wait()?;
+        if let Some(slot) = self.slots.get(at) {
+            // How it ended is told by the queue, or was to who asked for it.
+            let _ = queue.wait(slot.user);
         }
-        Ok(slot)
-    }
-}
-
-impl Slot {
-    fn is_in_use(&self) -> bool {
-        self.user.as_ref().is_some_and(|user| user.outcome().is_none())
-    }
-}
-
-impl Drop for Slot {
-    fn drop(&mut self) {
-        if let Some(user) = self.user.take() {
-            let _ = user.wait();
-        }
+        Ok(at)
     }
 }

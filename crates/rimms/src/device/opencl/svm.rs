@@ -23,7 +23,7 @@ pub(super) struct Svm {
 
 // SAFETY: the sole owner of the memory.
 unsafe impl Send for Svm {}
-// SAFETY: nothing here reaches the memory itself.
+// SAFETY: what reaches the memory itself says what it asks for.
 unsafe impl Sync for Svm {}
 
 impl Svm {
@@ -39,6 +39,25 @@ impl Svm {
 
     pub(super) fn start(&self) -> NonNull<u8> {
         self.start
+    }
+
+    /// Puts bytes there.
+    ///
+    /// # Safety
+    /// They end inside the piece, and nobody else is at their place: no command, and nobody to whom it was lent.
+    pub(super) unsafe fn store(&self, offset: usize, bytes: &[u8]) {
+        // SAFETY: the caller's.
+        unsafe { self.start.add(offset).copy_from_nonoverlapping(NonNull::from(bytes).cast(), bytes.len()) }
+    }
+
+    /// Fetches bytes from there.
+    ///
+    /// # Safety
+    /// The same, but for those who read it too.
+    pub(super) unsafe fn load(&self, offset: usize, bytes: &mut [u8]) {
+        let len = bytes.len();
+        // SAFETY: the caller's.
+        unsafe { NonNull::from(bytes).cast().copy_from_nonoverlapping(self.start.add(offset), len) }
     }
 
     /// The same as a buffer, which has to go first.

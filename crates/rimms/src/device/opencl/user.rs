@@ -4,8 +4,8 @@
 //! its block does is that block's buffer; one that begins where a part of a buffer may is such
 //! a part. Others, and tiles, are copied on the device to a buffer of their own, and back if they are written.
 
+use super::commands::{Arg, Range};
 use super::launch::{Args, Job, Place};
-use super::queue::{Arg, Range};
 use super::raw::Buffer;
 use crate::device::{DeviceError, DeviceErrorKind, Operand, Rows};
 use crate::op::{ClArg, KernelError, UserCall};
