@@ -20,9 +20,9 @@
 //! * **Time.** A device may return from a launch, an upload or a copy when it
 //!   is queued, as long as all that it is asked for afterwards comes after it.
 //!   A download has arrived when it returns; a launch on operands in the host's
-//!   memory is over, unless all of that is [lent](Device::lend) by this very device, and so is a copy from a peer, for
-//!   which what the peer has queued is waited. [`finish`](Device::finish) waits for all, [`invalidate`](Device::invalidate) for
-//!   what wrote there, and [`free`](Device::free) for what uses the block. What fails
+//!   memory is over, unless all of that is [lent](Device::lend) by this very device. A copy from a peer comes after what the
+//!   peer was asked for before, and before what it is asked for later. [`finish`](Device::finish) waits for all,
+//!   [`invalidate`](Device::invalidate) for what wrote there, and [`free`](Device::free) for what uses the block. What fails
 //!   after its operation has returned is told by a later one, as
 //!   [`Lost`](DeviceErrorKind::Lost): nobody can say any more what it left.
 //! * **Threads.** Every method may be called from any thread at any time. The

@@ -24,6 +24,11 @@ impl Driver {
         Self { environment: vec![("POCL_DEVICES", "pthread".into())], ..Self::pocl() }
     }
 
+    /// Two of those.
+    pub(crate) fn pocl_threads_twice() -> Self {
+        Self { environment: vec![("POCL_DEVICES", "pthread pthread".into())], ..Self::pocl() }
+    }
+
     /// Mesa's, on the processors.
     pub(crate) fn rusticl() -> Self {
         let environment = vec![("RUSTICL_ENABLE", "llvmpipe".into())];

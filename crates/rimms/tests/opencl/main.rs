@@ -33,6 +33,11 @@ fn pocl_runs_programs() {
 }
 
 #[test]
+fn devices_that_can_wait_for_each_other_run_programs() {
+    Driver::pocl_threads_twice().passes("programs::devices", 120);
+}
+
+#[test]
 fn pocl_copies_nothing_where_memory_is_shared() {
     Driver::pocl().passes("zero_copy::", 120);
 }

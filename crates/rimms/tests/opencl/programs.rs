@@ -5,7 +5,7 @@ use crate::suite::devices;
 use rimms::device::opencl::{Memory, OpenCl};
 use rimms::device::{Device, sim::HeapKind};
 use rimms::op::{ClLaunch, UserOp};
-use rimms::{Complex32, Runtime, RuntimeBuilder, arg, arg_mut};
+use rimms::{Complex32, Runtime, RuntimeBuilder, arg, arg_mut, sched};
 
 pub(crate) fn runtime(devices: Vec<OpenCl>) -> Runtime {
     devices.into_iter().fold(Runtime::builder().cpus(1), RuntimeBuilder::device).build().unwrap()
@@ -28,6 +28,32 @@ fn devices_of_a_platform_copy_directly_unless_they_have_a_slab() {
             // Of what is written here again all copies are stale.
             x.overwrite().unwrap().write_with(|i| Complex32::cis(0.1 * i as f32)).unwrap();
         }
+    }
+}
+
+/// Each device reads what the other writes next, and the other way round, with nobody waiting in between. Kernels are long
+/// enough not to be over when the other device is asked.
+#[test]
+#[ignore = "run once a driver"]
+fn devices_that_pass_data_to_and_fro_wait_for_each_other() {
+    const N: usize = 1 << 16;
+    let devices = devices(Memory::Driver);
+    // A policy that measures nothing, and so waits for no launch.
+    let builder = Runtime::builder().cpus(0).policy(sched::by_name("round-robin").unwrap());
+    let rt = devices.into_iter().fold(builder, RuntimeBuilder::device).build().unwrap();
+    let on = [rt.on("opencl0").unwrap(), rt.on("opencl1").unwrap()];
+    let mut data = [rt.alloc::<Complex32>(N).unwrap(), rt.alloc::<Complex32>(N).unwrap()];
+    rt.fill(Complex32::ONE, &mut data[0]).unwrap();
+    for round in 0..60 {
+        let [x, y] = &mut data;
+        // Reads what the other device has just written, and then writes what it is still reading.
+        on[round % 2].scale(Complex32::ONE * 2.0, &*x, y).unwrap();
+        on[round % 2].fft_in_place(y).unwrap();
+        on[(round + 1) % 2].ifft_in_place(y).unwrap();
+        on[round % 2].scale(Complex32::ONE * 0.5, &*y, x).unwrap();
+    }
+    for x in data[0].read().unwrap().iter() {
+        assert!((x - Complex32::ONE).norm() < 1e-3, "{x}");
     }
 }
 

@@ -5,7 +5,7 @@
 #![allow(unsafe_code)]
 
 use super::queue::Queue;
-use super::raw::{Buffer, Code, Context, Kernel, Result};
+use super::raw::{Buffer, Code, Context, Event, Kernel, Result};
 use crate::device::{HostSource, HostTarget, Rows};
 use cl3::command_queue as queue;
 use cl3::types::CL_NON_BLOCKING;
@@ -230,6 +230,13 @@ impl Queue {
             )
         });
         copied.map(drop)
+    }
+
+    /// What is queued from here on begins when a command of another queue, of the same context, is over.
+    pub(super) fn barrier(&self, event: &Event) -> Result<u64> {
+        let events = [event.raw()];
+        // SAFETY: the list is one event's.
+        self.enqueue(|queue| unsafe { queue::enqueue_barrier_with_wait_list(queue, 1, events.as_ptr()) })
     }
 
     /// Lets the host see what was written to a buffer [over its memory](Context::buffer_over), and waits for it.

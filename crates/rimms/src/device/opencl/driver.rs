@@ -25,14 +25,19 @@ pub(super) struct Facts {
     pub(super) local_memory: u64,
     /// Does it work on the host's memory?
     pub(super) is_unified: bool,
+    /// Can it wait for another device's commands? PoCL's `basic` (`cpu-minimal` since 4.0), which runs commands in the
+    /// threads that hand them over, does so for ever.
+    pub(super) waits_for_others: bool,
     /// Can both reach one piece of memory at any time, at the same addresses?
     pub(super) has_fine_svm: bool,
 }
 
 impl Facts {
     pub(super) fn of(device: Id) -> Self {
+        let name = device.text(of::CL_DEVICE_NAME);
         Self {
-            name: device.text(of::CL_DEVICE_NAME),
+            waits_for_others: !["basic", "cpu-minimal"].iter().any(|simple| name.starts_with(simple)),
+            name,
             version: device.text(of::CL_DEVICE_VERSION),
             driver_version: device.text(of::CL_DRIVER_VERSION),
             memory: device.number(of::CL_DEVICE_GLOBAL_MEM_SIZE),

@@ -8,7 +8,7 @@
 //!   ([`Memory`]). Devices of one platform share a context, so copies between
 //!   them are direct, unless they have such a buffer: no two devices may work on one at once.
 //! * **Order.** One queue a device, worked off in order. Launches are queued
-//!   and not waited for, nor are small copies in; copies out are. What
+//!   and not waited for, nor are small copies in, and those between devices; copies out are. What
 //!   fails in between shows at the next operation, and loses the device.
 //! * **Kernels** are OpenCL C, in `kernels/`, built on first use and kept on disk. They take
 //!   buffers and offsets, never parts of buffers: drivers differ in which parts they allow, and two in three
@@ -167,7 +167,9 @@ impl Device for OpenCl {
         self.seen(self.memory.copy(&self.info, &self.driver, &self.memory, from, to))
     }
 
-    /// From a device of the same platform whose blocks are buffers of their own, as this one's are.
+    /// From a device of the same platform whose blocks are buffers of their own, as this one's are. The two queues wait for
+    /// each other, the host for neither, if the driver can do that; so what fails on the one while the other waits for it is
+    /// the end of both.
     fn copy_from(&self, peer: &dyn Device, from: &Span, to: &Span) -> Result<(), DeviceError> {
         let peer = peer.as_any().downcast_ref::<Self>();
         let Some(peer) = peer.filter(|peer| {
@@ -177,11 +179,18 @@ impl Device for OpenCl {
             return Err(DeviceError::unsupported(&self.info, Operation::Copy));
         };
         self.check(Operation::Copy)?;
-        peer.finish()?;
-        self.memory.copy(&self.info, &self.driver, &peer.memory, from, to)?;
-        // The peer goes on, and may write what is read here: not before that is over.
-        self.seen(self.driver.queue.finish().map_err(|code| failed(&self.info, Operation::Copy, code)))?;
-        peer.check(Operation::Copy)
+        peer.check(Operation::Copy)?;
+        let failed = |code| failed(&self.info, Operation::Copy, code);
+        let (queue, others) = (&self.driver.queue, &peer.driver.queue);
+        if !(self.driver.facts.waits_for_others && peer.driver.facts.waits_for_others) {
+            others.finish().map_err(failed)?;
+            let done = self.memory.copy(&self.info, &self.driver, &peer.memory, from, to);
+            return self.seen(done.and(queue.finish().map_err(failed)));
+        }
+        queue.comes_after(others).map_err(failed)?;
+        let done = self.memory.copy(&self.info, &self.driver, &peer.memory, from, to);
+        // The peer goes on, and may write what is read here, but not before that is over.
+        self.seen(done.and(others.comes_after(queue).map_err(failed)))
     }
 
     fn launch(&self, _unit: usize, call: &Call, operands: &[Operand<'_>]) -> Result<(), DeviceError> {

@@ -77,6 +77,25 @@ impl Queue {
         Ok(number)
     }
 
+    /// What this queue comes to last, for [another](Self::comes_after); none where it is through.
+    fn last(&self) -> Result<Option<Event>> {
+        if self.is_idle() {
+            return Ok(None);
+        }
+        let last = self.turn.lock().events.back().map(Event::share).transpose()?;
+        // Otherwise the other one might wait for what never begins.
+        self.flush()?;
+        Ok(last)
+    }
+
+    /// What is queued from here on begins when all that was queued there before is over. Both are of one context.
+    pub(super) fn comes_after(&self, other: &Self) -> Result<()> {
+        match other.last()? {
+            Some(last) => self.barrier(&last).map(drop),
+            None => Ok(()),
+        }
+    }
+
     /// Queues a command, and waits until it is over.
     pub(super) fn complete(
         &self,
