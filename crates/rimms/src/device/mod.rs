@@ -34,6 +34,8 @@
 //! (execution). [`faulty`] wraps any device. [`conformance`] is the suite that
 //! every backend passes. To add a device, add a folder; nothing else changes.
 
+#[cfg(feature = "opencl")]
+mod cache;
 mod capability;
 pub mod conformance;
 mod error;

@@ -21,7 +21,6 @@
 //! Who checks what: operands are inside their blocks and fit the call (`memory`, `op`); that
 //! they are inside a live buffer, and aligned for their elements, is checked here.
 
-mod cache;
 mod commands;
 mod driver;
 mod fft;

@@ -1,13 +1,13 @@
-//! Programs of one device: built on first use, each once, and kept on [disk](super::cache).
+//! Programs of one device: built on first use, each once, and kept on [disk](crate::device::cache).
 //!
 //! Owns [`Programs`]. A kernel has its arguments in itself, so whoever sets them and queues it has
 //! the programs to himself meanwhile. A program that does not build is
 //! not tried again.
 
-use super::cache;
 use super::commands::Prepared;
 use super::driver::Driver;
 use super::raw::Program;
+use crate::device::cache;
 use std::collections::HashMap;
 use std::ffi::CString;
 
@@ -29,7 +29,11 @@ pub(super) enum Family {
 
 macro_rules! source {
     ($file:literal) => {
-        concat!(include_str!("kernels/common.cl"), include_str!(concat!("kernels/", $file)))
+        concat!(
+            include_str!("kernels/words.cl"),
+            include_str!("kernels/common.cl"),
+            include_str!(concat!("kernels/", $file))
+        )
     };
 }
 
@@ -102,7 +106,7 @@ impl Programs {
 fn build(driver: &Driver, about: &str, source: &str) -> Result<Program, Box<str>> {
     let options = c"-cl-std=CL1.2";
     let key = format!("{about}\n{}\n{source}", options.to_string_lossy());
-    if let Some(binary) = cache::load(&key)
+    if let Some(binary) = cache::load("opencl", &key)
         && let Ok(program) = driver.context.program_of_binary(driver.device, &binary)
         && program.build(driver.device, options).is_ok()
     {
@@ -115,7 +119,7 @@ fn build(driver: &Driver, about: &str, source: &str) -> Result<Program, Box<str>
         format!("its OpenCL C does not compile, {code}:\n{log}")
     })?;
     if let Some(binary) = program.binary() {
-        cache::store(&key, &binary);
+        cache::store("opencl", &key, &binary);
     }
     Ok(program)
 }

@@ -27,8 +27,8 @@ void reduce(local ulong *places, local float *values, ulong *place, float *value
 }
 
 kernel void arg_max_parts(global const float *x, ulong4 lx, ulong n, global ulong *parts, global float *largest) {
-    local ulong places[GROUP];
-    local float values[GROUP];
+    shared ulong places[GROUP];
+    shared float values[GROUP];
     ulong place = NONE;
     float value = 0.0f;
     for (ulong i = get_global_id(0); i < n; i += get_global_size(0)) {
@@ -58,8 +58,8 @@ ulong widened(float x) {
 
 // `peak` is an index and a double, as two words.
 kernel void arg_max(global const ulong *parts, global const float *largest, uint count, global ulong *peak, ulong4 lp) {
-    local ulong places[GROUP];
-    local float values[GROUP];
+    shared ulong places[GROUP];
+    shared float values[GROUP];
     ulong place = NONE;
     float value = 0.0f;
     for (uint i = get_local_id(0); i < count; i += GROUP) take(&place, &value, parts[i], largest[i]);

@@ -7,7 +7,7 @@
 float2 over(float2 x, float2 y) {
     double2 a = convert_double2(x), b = convert_double2(y);
     double square = b.x * b.x + b.y * b.y;
-    return (float2)((float)((a.x * b.x + a.y * b.y) / square), (float)((a.y * b.x - a.x * b.y) / square));
+    return pair((float)((a.x * b.x + a.y * b.y) / square), (float)((a.y * b.x - a.x * b.y) / square));
 }
 #else
 int exponent(float2 x) {
@@ -20,7 +20,7 @@ float2 over(float2 x, float2 y) {
     int up = exponent(x), down = exponent(y);
     float2 a = ldexp(x, -up), b = ldexp(y, -down);
     float square = b.x * b.x + b.y * b.y;
-    return ldexp((float2)((a.x * b.x + a.y * b.y) / square, (a.y * b.x - a.x * b.y) / square), up - down);
+    return ldexp(pair((a.x * b.x + a.y * b.y) / square, (a.y * b.x - a.x * b.y) / square), up - down);
 }
 #endif
 

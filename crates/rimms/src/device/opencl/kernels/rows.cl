@@ -15,7 +15,7 @@ SHIFT(shift_complex, float2)
 #define TILE 8
 #define TRANSPOSE(NAME, T, RESULT) \
     kernel void NAME(global const T *in, ulong4 li, global T *out, ulong4 lo, ulong rows, ulong cols) { \
-        local T tile[TILE][TILE + 1]; \
+        shared T tile[TILE][TILE + 1]; \
         ulong c0 = get_group_id(0) * TILE, r0 = get_group_id(1) * TILE; \
         size_t i = get_local_id(0), j = get_local_id(1); \
         if (r0 + j < rows && c0 + i < cols) { \

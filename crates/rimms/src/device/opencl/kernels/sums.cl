@@ -5,12 +5,12 @@ float real_times(float x, float y) {
 }
 
 // One item does a column of four elements: what it reads of b serves four times.
-#define GEMM(NAME, T, TIMES) \
+#define GEMM(NAME, T, ZERO, TIMES) \
     kernel void NAME(global const T *a, ulong4 la, global const T *b, ulong4 lb, global T *c, ulong4 lc, ulong rows, \
                      ulong inner, ulong cols) { \
         ulong col = get_global_id(0), row = get_global_id(1) * 4; \
         if (col >= cols) return; \
-        T sum[4] = {(T)(0.0f), (T)(0.0f), (T)(0.0f), (T)(0.0f)}; \
+        T sum[4] = {ZERO, ZERO, ZERO, ZERO}; \
         ulong there = min(rows - row, (ulong)4); \
         for (ulong k = 0; k < inner; k++) { \
             T y = b[at(lb, k * cols + col)]; \
@@ -19,17 +19,17 @@ float real_times(float x, float y) {
         for (ulong i = 0; i < there; i++) c[at(lc, (row + i) * cols + col)] = sum[i]; \
     }
 
-GEMM(gemm_real, float, real_times)
-GEMM(gemm_complex, float2, times)
+GEMM(gemm_real, float, 0.0f, real_times)
+GEMM(gemm_complex, float2, pair(0.0f, 0.0f), times)
 
 // Beyond the edges there are zeros.
-#define CONVOLVE(NAME, T, TIMES) \
+#define CONVOLVE(NAME, T, ZERO, TIMES) \
     kernel void NAME(global const T *x, ulong4 lx, global const T *mask, ulong4 lm, global T *out, ulong4 lo, \
                      long rows, long cols, long mask_rows, long mask_cols) { \
         long place = get_global_id(0); \
         if (place >= rows * cols) return; \
         long r0 = place / cols - mask_rows / 2, c0 = place % cols - mask_cols / 2; \
-        T sum = (T)(0.0f); \
+        T sum = ZERO; \
         for (long i = 0; i < mask_rows; i++) { \
             if (r0 + i < 0 || r0 + i >= rows) continue; \
             for (long j = 0; j < mask_cols; j++) { \
@@ -40,5 +40,5 @@ GEMM(gemm_complex, float2, times)
         out[at(lo, place)] = sum; \
     }
 
-CONVOLVE(convolve_real, float, real_times)
-CONVOLVE(convolve_complex, float2, times)
+CONVOLVE(convolve_real, float, 0.0f, real_times)
+CONVOLVE(convolve_complex, float2, pair(0.0f, 0.0f), times)
