@@ -85,6 +85,10 @@ pub(crate) fn made(name: &'static str, whose: Whose, run: impl FnOnce() -> Resul
     if whose == Whose::Context
         && let Some(code) = state::broken()
     {
+        // What is given back goes all the same, as it would with the context.
+        if ["Destroy", "Free", "Unload"].iter().any(|part| name.contains(part)) {
+            let _ = run();
+        }
         return code;
     }
     run().err().unwrap_or(0)

@@ -1,6 +1,6 @@
 //! What tests ask of the loaded library, and tell it.
 
-use crate::{calls, nvrtc, state};
+use crate::{calls, cublas, cufft, nvrtc, state};
 use libloading::Library;
 use std::ffi::{CString, c_char};
 
@@ -24,7 +24,7 @@ pub struct Control(Library);
 type Fail = unsafe extern "C" fn(*const c_char, u64, u32);
 type Tell = unsafe extern "C" fn() -> u64;
 type Of = unsafe extern "C" fn(*const c_char) -> u64;
-type Name = unsafe extern "C" fn(*mut u8, usize) -> usize;
+type Text = unsafe extern "C" fn(*mut u8, usize) -> usize;
 type Reset = unsafe extern "C" fn();
 type Moved = unsafe extern "C" fn(u32) -> u64;
 
@@ -52,19 +52,31 @@ unsafe extern "C" fn fakecuda_bytes(direction: u32) -> u64 {
     calls::bytes(direction as usize)
 }
 
-/// Writes the name's bytes, and gives how many there are.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn fakecuda_failed(to: *mut u8, room: usize) -> usize {
-    let name = calls::failed();
-    name.bytes().take(room).enumerate().for_each(|(i, byte)| {
+/// Writes a text's bytes, and gives how many there are.
+fn write(text: &str, to: *mut u8, room: usize) -> usize {
+    text.bytes().take(room).enumerate().for_each(|(i, byte)| {
         let _ = crate::foreign::give(to.wrapping_add(i), byte);
     });
-    name.len().min(room)
+    text.len().min(room)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn fakecuda_failed(to: *mut u8, room: usize) -> usize {
+    write(calls::failed(), to, room)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn fakecuda_left(to: *mut u8, room: usize) -> usize {
+    let programs = nvrtc::live();
+    write(&format!("{}, {programs} programs", state::with(|state| state.to_string())), to, room)
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn fakecuda_reset() {
     state::with(state::State::reset);
+    nvrtc::reset();
+    cufft::reset();
+    cublas::reset();
 }
 
 #[unsafe(no_mangle)]
@@ -101,10 +113,19 @@ impl Control {
 
     /// The name of the call that failed as was planned last; empty before it has.
     pub fn failed(&self) -> String {
-        let mut name = [0; 64];
+        self.text("fakecuda_failed")
+    }
+
+    /// What was made and not given back, by kind.
+    pub fn left(&self) -> String {
+        self.text("fakecuda_left")
+    }
+
+    fn text(&self, name: &str) -> String {
+        let mut text = [0; 256];
         // SAFETY: writes so many bytes at most.
-        let bytes = self.get::<Name>("fakecuda_failed").map_or(0, |failed| unsafe { failed(name.as_mut_ptr(), 64) });
-        String::from_utf8_lossy(name.get(..bytes).unwrap_or_default()).into_owned()
+        let bytes = self.get::<Text>(name).map_or(0, |write| unsafe { write(text.as_mut_ptr(), text.len()) });
+        String::from_utf8_lossy(text.get(..bytes).unwrap_or_default()).into_owned()
     }
 
     /// All devices are as new, and nothing is left of what was made. For when nobody uses them.

@@ -65,6 +65,11 @@ fn matrix(start: Handle, leading: c_int) -> Matrix {
     Matrix { start: start.addr(), leading: leading as usize }
 }
 
+/// As new.
+pub(crate) fn reset() {
+    HANDLES.lock().clear();
+}
+
 exports! { Whose::Library;
     fn cublasCreate_v2(handle: *mut Handle) {
         let number = with_state(|state| {

@@ -37,6 +37,11 @@ fn with<T>(plan: c_int, look: impl FnOnce(&mut Plan) -> Result<T, u32>) -> Resul
     look(PLANS.lock().get_mut(&plan).ok_or(INVALID_PLAN)?)
 }
 
+/// As new.
+pub(crate) fn reset() {
+    PLANS.lock().clear();
+}
+
 exports! { Whose::Library;
     fn cufftCreate(plan: *mut c_int) {
         let number = NEXT.fetch_add(1, Relaxed);

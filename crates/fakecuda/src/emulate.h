@@ -1,5 +1,5 @@
 // What CUDA C has beyond C++, for one processor: threads of a block take turns, and change at barriers.
-// Goes before a program's preprocessed source; FAKE_BARRIERS says whether any of its kernels has one.
+// Goes before a program's preprocessed source. Threads that never wait for each other run one after the other.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -39,6 +39,7 @@ static std::vector<char> fake_done;
 static size_t fake_me;
 static void (*fake_body)(void *);
 static void *fake_given;
+static bool fake_has_barriers;
 
 static inline void __syncthreads() { swapcontext(&fake_threads[fake_me], &fake_turns); }
 static inline void __syncwarp() { __syncthreads(); }
@@ -52,7 +53,7 @@ static void fake_place(size_t i) {
 }
 
 static void fake_block(size_t threads) {
-    if (!FAKE_BARRIERS) {
+    if (!fake_has_barriers) {
         for (size_t i = 0; i < threads; i++) { fake_place(i); fake_body(fake_given); }
         return;
     }
@@ -114,8 +115,9 @@ template <class... A> static const size_t *fake_sizes(void (*)(A...)) {
     return sizes;
 }
 
-#define FAKE_KERNEL(NAME) \
+#define FAKE_KERNEL(NAME, HAS_BARRIERS) \
     extern "C" const size_t *fakecuda_sizes_##NAME() { return fake_sizes(NAME); } \
     extern "C" void fakecuda_call_##NAME(void *const *params, const unsigned *grid, const unsigned *block, size_t shared) { \
+        fake_has_barriers = HAS_BARRIERS; \
         fake_call(NAME, params, grid, block, shared); \
     }

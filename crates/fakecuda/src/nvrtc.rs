@@ -50,6 +50,11 @@ fn give_text(to: *mut c_char, text: &str) -> Result<(), u32> {
     text.bytes().chain([0]).enumerate().try_for_each(|(i, byte)| give(to.wrapping_add(i), byte as c_char))
 }
 
+/// As new.
+pub(crate) fn reset() {
+    SOURCES.lock().clear();
+}
+
 exports! { Whose::Library;
     fn nvrtcVersion(major: *mut c_int, minor: *mut c_int) {
         give(major, 12)?;
@@ -151,13 +156,10 @@ fn compile_in(work: &std::path::Path, source: &str, name: &str) -> Result<PathBu
         if done.status.success() { Ok(done.stdout) } else { Err(said) }
     };
     let text = String::from_utf8_lossy(&run(&["-E", "-x", "c++", name])?).into_owned();
-    let kernels: String = kernels(&text).iter().map(|kernel| format!("FAKE_KERNEL({kernel})\n")).collect();
-    let barriers = text.contains("__syncthreads");
-    let whole = format!(
-        "#define FAKE_BARRIERS {barriers}\n{}\n{}\n{kernels}",
-        include_str!("emulate.h"),
-        with_dynamic_shared(&text)
-    );
+    let waits = with_barriers(&text);
+    let kernel = |name: &&str| format!("FAKE_KERNEL({name}, {})\n", waits.contains(name));
+    let kernels: String = kernels(&text).iter().map(kernel).collect();
+    let whole = format!("{}\n{}\n{kernels}", include_str!("emulate.h"), with_dynamic_shared(&text));
     std::fs::write(work.join("whole.cpp"), whole).map_err(failed)?;
     // A product and a sum may be one operation, as on a GPU.
     let options = ["-std=c++17", "-O2", "-ffp-contract=off", "-w", "-shared", "-fPIC", "whole.cpp", "-o", "whole.so"];
@@ -174,6 +176,36 @@ fn kernels(text: &str) -> Vec<&str> {
             rest.split(|c: char| !c.is_alphanumeric() && c != '_').next()
         })
         .collect()
+}
+
+/// Functions in which threads wait for each other, themselves or in what they call.
+fn with_barriers(text: &str) -> Vec<&str> {
+    // A function's name is what is before the parentheses before its body, which ends where its braces do.
+    let mut functions = Vec::new();
+    let (mut depth, mut start, mut head) = (0_usize, 0, 0);
+    for (at, c) in text.char_indices() {
+        match c {
+            '{' if depth == 0 => (depth, start) = (1, at),
+            '{' => depth += 1,
+            '}' if depth == 1 => {
+                let name = text[head..start].split('(').next().unwrap_or_default();
+                let name = name.trim_end().rsplit(|c: char| !c.is_alphanumeric() && c != '_').next();
+                functions.push((name.unwrap_or_default(), &text[start..at]));
+                (depth, head) = (0, at + 1);
+            }
+            '}' => depth = depth.saturating_sub(1),
+            ';' if depth == 0 => head = at + 1,
+            _ => {}
+        }
+    }
+    let mut waits = vec!["__syncthreads"];
+    while let Some((name, _)) = functions
+        .iter()
+        .find(|(name, body)| !waits.contains(name) && waits.iter().any(|wait| body.contains(&format!("{wait}("))))
+    {
+        waits.push(name);
+    }
+    waits
 }
 
 /// `extern __shared__ T name[];` becomes a pointer to the block's room.

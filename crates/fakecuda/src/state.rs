@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::c_void;
+use std::fmt;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
@@ -159,4 +160,15 @@ pub(crate) fn stream(handle: Handle) -> Result<Arc<Stream>, u32> {
 
 pub(crate) fn event(handle: Handle) -> Result<Event, u32> {
     with(|state| state.events.get(&handle.addr()).cloned()).ok_or(INVALID_HANDLE)
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let retained: u32 = self.devices.iter().map(|device| device.retained).sum();
+        let blocks: usize = self.devices.iter().map(|device| device.blocks.len()).sum();
+        let Self { streams, events, pools, modules, pinned, others, .. } = self;
+        let [streams, events, pools, modules] = [streams.len(), events.len(), pools.len(), modules.len()];
+        write!(f, "{retained} contexts, {streams} streams, {events} events, {pools} pools, {blocks} blocks, ")?;
+        write!(f, "{} pinned, {modules} modules, {others} plans and handles", pinned.len())
+    }
 }

@@ -67,27 +67,37 @@ pub struct OpSupport {
 /// assert!(block.allows(&fft(100), Target::Sim).unwrap_err().contains("power of two"));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Capability(Option<Vec<OpSupport>>);
+pub struct Capability {
+    /// `None` where all are.
+    ops: Option<Vec<OpSupport>>,
+    has_user_ops: bool,
+}
 
 impl Capability {
     /// Every built-in op in every size, and user-defined ops that have a kernel for the device.
-    pub const ALL: Self = Self(None);
+    pub const ALL: Self = Self { ops: None, has_user_ops: true };
 
     /// These and no others; no user-defined ops.
     pub fn only(ops: impl IntoIterator<Item = OpSupport>) -> Self {
-        Self(Some(ops.into_iter().collect()))
+        Self { ops: Some(ops.into_iter().collect()), has_user_ops: false }
+    }
+
+    /// User-defined ops that have a kernel for the device as well.
+    #[must_use]
+    pub fn and_user_ops(self) -> Self {
+        Self { has_user_ops: true, ..self }
     }
 
     /// The declared ops; `None` for all.
     pub fn ops(&self) -> Option<&[OpSupport]> {
-        self.0.as_deref()
+        self.ops.as_deref()
     }
 
     /// Can it run this call?
     #[inline]
     pub fn can(&self, call: &Call, target: Target) -> bool {
-        match (&self.0, call) {
-            (None, Call::User(user)) => user.op().runs_on(target),
+        match (&self.ops, call) {
+            (_, Call::User(user)) if self.has_user_ops => user.op().runs_on(target),
             (None, _) => true,
             (Some(_), _) => self.allows(call, target).is_ok(),
         }
@@ -99,12 +109,12 @@ impl Capability {
     /// The reason, for a person.
     pub fn allows(&self, call: &Call, target: Target) -> Result<(), String> {
         if let Call::User(user) = call
-            && self.0.is_none()
+            && self.has_user_ops
         {
             let has = user.op().runs_on(target);
             return if has { Ok(()) } else { Err(format!("the op has no kernel for {target:?}")) };
         }
-        let Some(ops) = &self.0 else { return Ok(()) };
+        let Some(ops) = &self.ops else { return Ok(()) };
         let (sample, length) = subject(call);
         let mut why = format!("it does not do {}", call.kind().name());
         for op in ops.iter().filter(|op| op.kind == call.kind()) {

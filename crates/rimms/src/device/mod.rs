@@ -34,10 +34,12 @@
 //! (execution). [`faulty`] wraps any device. [`conformance`] is the suite that
 //! every backend passes. To add a device, add a folder; nothing else changes.
 
-#[cfg(feature = "opencl")]
+#[cfg(any(feature = "opencl", feature = "cuda"))]
 mod cache;
 mod capability;
 pub mod conformance;
+#[cfg(feature = "cuda")]
+pub mod cuda;
 mod error;
 pub mod faulty;
 pub mod gated;

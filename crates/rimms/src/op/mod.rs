@@ -14,6 +14,7 @@
 
 mod args;
 mod call;
+mod cuda;
 mod element;
 mod items;
 mod opencl;
@@ -25,6 +26,9 @@ mod user;
 
 pub use args::{KernelArgs, KernelError};
 pub use call::{Call, OpKind, Role, Shape};
+#[cfg(feature = "cuda")]
+pub(crate) use cuda::CuKernel;
+pub use cuda::{CuCall, CuLaunch, CuSource};
 pub use element::{Element, Peak, Sample, SampleType};
 pub use items::{Checks, Watch, WorkItem};
 pub(crate) use items::{ItemCall, ItemKernel, Part};

@@ -1,5 +1,6 @@
 //! Ops that users add: declared once, called like the built-in ones.
 
+use super::cuda::CuKernel;
 use super::items::{ItemKernel, WorkItem};
 use super::opencl::{ClCall, ClKernel};
 use super::{Call, Element, KernelArgs, KernelError, Role, Shape};
@@ -31,6 +32,8 @@ pub enum Target {
     Sim,
     /// A device with an OpenCL driver: the kernel is OpenCL C.
     OpenCl,
+    /// A device with a CUDA driver: the kernel is CUDA C, or PTX.
+    Cuda,
     /// An accelerator in programmable logic, which is built for its ops: there are no kernels to give it.
     Dma,
 }
@@ -50,6 +53,8 @@ pub(super) enum Kernel {
     Items(ItemKernel),
     /// In OpenCL C.
     OpenCl(ClKernel),
+    /// In CUDA C or PTX.
+    Cuda(CuKernel),
 }
 
 type Kernels = [Option<Kernel>; Target::COUNT];
@@ -230,6 +235,9 @@ impl UserCall {
             Some(Kernel::OpenCl(_)) => {
                 Err(format!("{} is OpenCL C there, which does not work on slices", self.op.name()).into())
             }
+            Some(Kernel::Cuda(_)) => {
+                Err(format!("{} is CUDA C there, which does not work on slices", self.op.name()).into())
+            }
             None => Err(format!("{} has no kernel for {target:?}", self.op.name()).into()),
         }
     }
@@ -252,7 +260,15 @@ impl UserCall {
         }
     }
 
-    /// What an OpenCL kernel's launch is made from, for operands of so many elements each.
+    /// The kernel in CUDA C or PTX, if there is one.
+    pub(crate) fn cuda(&self) -> Option<&CuKernel> {
+        match &self.op.0.kernels[Target::Cuda as usize] {
+            Some(Kernel::Cuda(kernel)) => Some(kernel),
+            _ => None,
+        }
+    }
+
+    /// What an OpenCL or CUDA kernel's launch is made from, for operands of so many elements each.
     pub(crate) fn cl_call<'a>(&'a self, lens: &'a [usize]) -> ClCall<'a> {
         ClCall { lens, params: self.params() }
     }
@@ -323,7 +339,7 @@ impl UserOpBuilder {
         self
     }
 
-    /// The kernel for one kind of device that works on slices, as all but OpenCL's do. A second one for the same kind replaces the first.
+    /// The kernel for one kind of device that works on slices, as all but OpenCL's and CUDA's do. A second one for the same kind replaces the first.
     pub fn kernel(
         mut self,
         target: Target,
@@ -380,10 +396,13 @@ impl UserOpBuilder {
             return refuse("has no operand: declare at least one with input, output or inout");
         }
         if self.kernels.iter().all(Option::is_none) {
-            return refuse("has no kernel: give it one with on_cpu, on_sim or on_opencl");
+            return refuse("has no kernel: give it one with on_cpu, on_sim, on_opencl or on_cuda");
         }
         if let Some(Kernel::Slices(_)) = &self.kernels[Target::OpenCl as usize] {
             return refuse("has a kernel for OpenCL that is none: give it one in OpenCL C with on_opencl");
+        }
+        if let Some(Kernel::Slices(_)) = &self.kernels[Target::Cuda as usize] {
+            return refuse("has a kernel for CUDA that is none: give it one in CUDA C or PTX with on_cuda");
         }
         if self.names.iter().any(|(of, _)| *of >= self.roles.len()) {
             return refuse("names an operand before it has one: name it after its input, output or inout");

@@ -1,8 +1,9 @@
 //! Drivers as Debian's packages install them, and tests run with one of them alone.
 
+use crate::child::within;
 use std::path::PathBuf;
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A driver, chosen by the environment.
 pub(crate) struct Driver {
@@ -83,19 +84,4 @@ impl Driver {
         command.env("XDG_CACHE_HOME", cache);
         command
     }
-}
-
-/// Runs a command that has to succeed in time.
-fn within(mut command: Command, limit: Duration, what: &str) {
-    let mut child = command.spawn().unwrap();
-    let start = Instant::now();
-    while start.elapsed() < limit {
-        match child.try_wait().unwrap() {
-            Some(status) => return assert!(status.success(), "{what}: {status}"),
-            None => std::thread::sleep(Duration::from_millis(20)),
-        }
-    }
-    child.kill().unwrap();
-    let _ = child.wait();
-    panic!("{what} took more than {limit:?}");
 }

@@ -4,6 +4,8 @@
 //! the tests proper (`suite`, `failures`, `programs`) are run by those here: by each driver, in a process of its own, in limited time.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "../common/child.rs"]
+mod child;
 mod driver;
 mod failures;
 mod programs;

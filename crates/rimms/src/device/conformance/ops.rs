@@ -260,6 +260,7 @@ impl Suite<'_> {
         let op = UserOp::builder("conformance").input::<f32>().inout::<f32>().output::<u64>();
         let op = match target {
             Target::OpenCl => block::with_opencl_kernel(op),
+            Target::Cuda => block::with_cuda_kernel(op),
             _ => op.kernel(target, |k| {
                 let (factor, x) = (*k.params::<f32>()?, k.input::<f32>(0)?);
                 let y = k.output::<f32>(1)?;

@@ -4,7 +4,7 @@
 use super::fail;
 use crate::device::host::Host;
 use crate::device::{Device, DeviceError, DeviceErrorKind, HostSource, HostTarget, Operand, Span};
-use crate::op::{Call, ClLaunch, Role, UserOpBuilder};
+use crate::op::{Call, ClLaunch, CuLaunch, Role, UserOpBuilder};
 
 /// A block, given back when it is dropped.
 pub(super) struct Block<'d> {
@@ -89,4 +89,22 @@ pub(super) fn with_opencl_kernel(op: UserOpBuilder) -> UserOpBuilder {
         }";
     // SAFETY: an item for each element of y; the suite gives x as many, and one length.
     unsafe { op.on_opencl(SOURCE, "conformance", |c| Ok(ClLaunch::over([c.len(1)]).value(*c.params::<f32>()?))) }
+}
+
+/// The same in CUDA C.
+pub(super) fn with_cuda_kernel(op: UserOpBuilder) -> UserOpBuilder {
+    const SOURCE: &str = r#"
+        extern "C" __global__ void conformance(
+            const float *x, float *y, unsigned long long *length, unsigned long long n, float factor
+        ) {
+            unsigned long long i = blockIdx.x * (unsigned long long)blockDim.x + threadIdx.x;
+            if (i < n) y[i] += factor * x[i];
+            if (i == 0) length[0] = n;
+        }"#;
+    // SAFETY: a thread for each element of y; the suite gives x as many, and one length.
+    unsafe {
+        op.on_cuda(SOURCE, "conformance", |c| {
+            Ok(CuLaunch::over([c.len(1)]).value(c.len(1) as u64).value(*c.params::<f32>()?))
+        })
+    }
 }

@@ -1,0 +1,103 @@
+//! CUDA devices, on a driver in software, which runs their kernels on the CPU.
+//!
+//! Libraries are found when they are first used, by the path that a process is started with. So the tests proper (`suite`, `programs`,
+//! `failures`) are run by those here, in processes of their own, in limited time.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod cache;
+#[path = "../common/child.rs"]
+mod child;
+mod failures;
+mod programs;
+mod suite;
+
+use fakecuda::Libraries;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+/// Runs the tests whose names begin so with these libraries, for so many seconds at most.
+fn passes(libraries: &Libraries, tests: &str, environment: &[(&str, &str)], seconds: u64) {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    libraries.use_in(&mut command).args(["--ignored", tests, "--nocapture", "--test-threads=1"]);
+    // What was compiled is kept in the build's folder, from one run to the next; apart, since one test damages it.
+    let cache = format!("{}/cuda-{}", env!("CARGO_TARGET_TMPDIR"), tests.replace(':', "-"));
+    command.env("XDG_CACHE_HOME", cache).env("FAKECUDA_CACHE", env!("CARGO_TARGET_TMPDIR"));
+    // Nor are OpenCL devices looked for, where a runtime takes all that there is.
+    command.env("OCL_ICD_VENDORS", "/nowhere/").envs(environment.iter().copied());
+    child::within(command, Duration::from_secs(seconds), &format!("{tests} with {environment:?}"));
+}
+
+fn all() -> Libraries {
+    Libraries::new().unwrap()
+}
+
+/// Kernels are compiled for the CPU by g++.
+fn has_compiler() -> bool {
+    let is_here = Path::new("/usr/bin/g++").exists() || Command::new("g++").arg("--version").output().is_ok();
+    if !is_here {
+        println!("left out: g++ is not here");
+    }
+    is_here
+}
+
+#[test]
+fn memory_and_copies() {
+    passes(&all(), "suite::conformance", &[("FAKECUDA_DEVICES", "2")], 60);
+}
+
+#[test]
+fn memory_and_copies_without_pools_where_commands_take_their_time() {
+    let environment = [("FAKECUDA_WITHOUT_POOLS", "1"), ("FAKECUDA_LAG_US", "20")];
+    passes(&all(), "suite::conformance", &environment, 60);
+}
+
+#[test]
+fn every_op() {
+    if has_compiler() {
+        passes(&all(), "suite::ops", &[], 120);
+    }
+}
+
+#[test]
+fn every_op_without_libraries() {
+    if has_compiler() {
+        let libraries = all().without("cufft").unwrap().without("cublas").unwrap();
+        passes(&libraries, "suite::other_ops", &[], 120);
+    }
+}
+
+#[test]
+fn programs_on_two_devices() {
+    if has_compiler() {
+        passes(&all(), "programs::", &[("FAKECUDA_DEVICES", "2")], 60);
+        passes(&all(), "programs::", &[("FAKECUDA_DEVICES", "2"), ("FAKECUDA_LAG_US", "50")], 60);
+    }
+}
+
+#[test]
+fn a_damaged_cache() {
+    if has_compiler() {
+        passes(&all(), "cache::", &[], 60);
+    }
+}
+
+#[test]
+fn mistakes_and_failures() {
+    if has_compiler() {
+        // Without a cache, so that the compiler is always asked.
+        passes(&all(), "failures::", &[("FAKECUDA_DEVICES", "2"), ("XDG_CACHE_HOME", "/dev/null/none")], 120);
+    }
+}
+
+#[test]
+fn what_is_missing_is_said() {
+    passes(&all().without("cuda").unwrap(), "suite::missing", &[("EXPECTED", "libcuda.so.1, is not here")], 20);
+    let old = all().without_symbol("cuda", "cuMemPoolCreate").unwrap();
+    passes(&old, "suite::missing", &[("EXPECTED", "has no function cuMemPoolCreate")], 20);
+    passes(&all(), "suite::missing", &[("FAKECUDA_DEVICES", "0"), ("EXPECTED", "the driver has no device")], 20);
+    let bare = all().without("nvrtc").unwrap();
+    passes(&bare, "suite::without_a_compiler", &[], 20);
+    let old = all().without_symbol("nvrtc", "nvrtcGetPTX").unwrap();
+    passes(&old, "suite::without_a_compiler", &[], 20);
+}
