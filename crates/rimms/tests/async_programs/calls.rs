@@ -121,6 +121,36 @@ impl Worker<'_> {
         self.keep(outcome, call, vec![slot]);
     }
 
+    /// A call for each fragment of a datum, submitted together.
+    pub(crate) fn batch(&mut self, slot: usize, step: &Step) {
+        let op = Op::Bump(step.value);
+        let mut own = self.world.own(slot);
+        let datum = &mut *own;
+        let all = datum.meaning.views(|_| true);
+        let path_of = |i: usize| all.iter().copied().find(|p| p.steps().eq([i])).unwrap();
+        let paths: Vec<Path> = (0..datum.meaning.root.parts.len()).map(path_of).collect();
+        if paths.is_empty() {
+            return;
+        }
+        let handle = self.world.handle(step.pe, false);
+        let mut batch = handle.batch();
+        for (view, path) in datum.data.fragments_mut().zip(&paths) {
+            batch.call(&op.call(datum.meaning.part(*path).elements.len()), &mut [arg_mut(view)]).unwrap();
+        }
+        let submitted = batch.submit();
+        for (i, path) in paths.into_iter().enumerate() {
+            let missing = self.is_missing(datum.meaning.part(path));
+            let expected = if missing { Expected::Failure } else { self.otherwise() };
+            let mut values = vec![datum.meaning.read(path)];
+            op.apply(&mut values);
+            let accepted = submitted.as_ref().map(|events| events[i]).map_err(Clone::clone);
+            let (call, is_blocking) = (self.world.number(), false);
+            let outcome = Outcome { op, is_blocking, expected, accepted };
+            outcome.note(self.world, call, datum, path, &values[0]);
+            self.keep(outcome, call, vec![slot]);
+        }
+    }
+
     /// Different data for all that is written; what is only read may be one datum twice.
     fn slots_for(&self, roles: &[Role], step: &Step) -> Vec<usize> {
         let mut slots: Vec<usize> = Vec::new();

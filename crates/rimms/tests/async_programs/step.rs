@@ -10,6 +10,8 @@ pub(crate) enum Kind {
     CallUnderGuard(Op),
     /// From one fragment of a datum to another.
     Siblings(Op),
+    /// The same call on all fragments of a datum, submitted together.
+    Batch,
     Read,
     Update,
     Overwrite,
@@ -69,6 +71,7 @@ impl From<u64> for Step {
         let kind = match kind {
             0..36 => Kind::Call(op),
             36 => Kind::CallUnderGuard(op),
+            39 if more < 4 => Kind::Batch,
             37..40 => Kind::Siblings(if more % 2 == 0 { Op::Copy } else { Op::Blend(value) }),
             40..45 => Kind::Read,
             45..47 => Kind::Update,

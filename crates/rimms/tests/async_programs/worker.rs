@@ -26,6 +26,7 @@ impl<'w> Worker<'w> {
             Kind::Call(op) => self.call(op, step, false),
             Kind::CallUnderGuard(op) => self.call(op, step, true),
             Kind::Siblings(op) => self.siblings(op, step),
+            Kind::Batch => self.batch(slot, step),
             Kind::Read => self.read(slot, step),
             Kind::Update => self.update(slot, step),
             Kind::Overwrite => self.overwrite(slot, step),
