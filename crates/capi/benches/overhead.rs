@@ -5,11 +5,11 @@
 #![allow(unsafe_code, clippy::unwrap_used, clippy::expect_used)] // the interface's own; a benchmark may stop
 
 use rimms::{Complex32, HeteData, Runtime, ZipOp};
-use rimms_capi::calls::{CEDR_FFT_flt, CEDR_ZIP_flt, hete_ZipOp};
+use rimms_capi::cedr::{CEDR_FFT_flt, CEDR_ZIP_flt, hete_ZipOp};
 use rimms_capi::control::rimms_Set;
 use rimms_capi::data::{hete_Malloc, hete_Read, hete_Sync};
 use rimms_capi::error::hete_Error::HETE_OK;
-use rimms_capi::handles::hete_Data;
+use rimms_capi::slab::hete_Data;
 use std::ffi::c_int;
 use std::hint::black_box;
 use std::time::Instant;

@@ -737,6 +737,79 @@ enum hete_Error CEDR_TRANSPOSE_flt_nb(struct hete_Data *input,
                                       struct hete_Event *event);
 
 /**
+ * `output = a ∘ b` as `CEDR_ZIP_flt`, for `n` elements of a `hete_Type`; `op` is one of `hete_ZipOp`, of which
+ * `ZIP_CONJ_MULT` is `ZIP_MULT` where they are real.
+ */
+enum hete_Error hete_Zip(struct hete_Data *a,
+                         struct hete_Data *b,
+                         struct hete_Data *output,
+                         size_t n,
+                         int op,
+                         int element);
+
+/**
+ * `hete_Zip`, not waited for.
+ *
+ * # Safety
+ * `event` is NULL, or a place for one.
+ */
+enum hete_Error hete_Zip_nb(struct hete_Data *a,
+                            struct hete_Data *b,
+                            struct hete_Data *output,
+                            size_t n,
+                            int op,
+                            int element,
+                            struct hete_Event *event);
+
+/**
+ * The matrix product `c = a · b` as `CEDR_GEMM_flt`, for elements of a `hete_Type`.
+ */
+enum hete_Error hete_Gemm(struct hete_Data *a,
+                          struct hete_Data *b,
+                          struct hete_Data *c,
+                          size_t rows_a,
+                          size_t cols_a,
+                          size_t cols_b,
+                          int element);
+
+/**
+ * `hete_Gemm`, not waited for.
+ *
+ * # Safety
+ * `event` is NULL, or a place for one.
+ */
+enum hete_Error hete_Gemm_nb(struct hete_Data *a,
+                             struct hete_Data *b,
+                             struct hete_Data *c,
+                             size_t rows_a,
+                             size_t cols_a,
+                             size_t cols_b,
+                             int element,
+                             struct hete_Event *event);
+
+/**
+ * The corner turn `y[c][r] = x[r][c]` as `CEDR_TRANSPOSE_flt`, for elements of a `hete_Type`.
+ */
+enum hete_Error hete_Transpose(struct hete_Data *input,
+                               struct hete_Data *output,
+                               size_t rows,
+                               size_t cols,
+                               int element);
+
+/**
+ * `hete_Transpose`, not waited for.
+ *
+ * # Safety
+ * `event` is NULL, or a place for one.
+ */
+enum hete_Error hete_Transpose_nb(struct hete_Data *input,
+                                  struct hete_Data *output,
+                                  size_t rows,
+                                  size_t cols,
+                                  int element,
+                                  struct hete_Event *event);
+
+/**
  * Each row of `n` elements turned by `n/2`, so that frequency 0 comes to the middle. `element` is one of `hete_Type`.
  */
 enum hete_Error hete_FftShift(struct hete_Data *input,

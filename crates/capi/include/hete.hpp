@@ -244,24 +244,35 @@ inline event ifft(later_t, view<complex> x, view<complex> y) {
 inline event ifft(later_t, view<complex> x, view<complex> y, std::size_t n) {
     return detail::accepted(CEDR_FFT_flt_nb, x.handle(), y.handle(), n, false);
 }
-/// y = a ∘ b, element by element; b may be one row for all of a's.
-inline void zip(hete_ZipOp op, view<complex> a, view<complex> b, view<complex> y) {
-    check(CEDR_ZIP_flt(a.handle(), b.handle(), y.handle(), a.size(), op));
+/// y = a ∘ b, element by element, real or complex; b may be one row for all of a's.
+template <class T>
+void zip(hete_ZipOp op, view<T> a, view<T> b, view<T> y) {
+    check(hete_Zip(a.handle(), b.handle(), y.handle(), a.size(), op, detail::element<T>::type));
 }
-inline event zip(later_t, hete_ZipOp op, view<complex> a, view<complex> b, view<complex> y) {
-    return detail::accepted(CEDR_ZIP_flt_nb, a.handle(), b.handle(), y.handle(), a.size(), op);
+template <class T>
+event zip(later_t, hete_ZipOp op, view<T> a, view<T> b, view<T> y) {
+    const int type = detail::element<T>::type;
+    return detail::accepted(hete_Zip_nb, a.handle(), b.handle(), y.handle(), a.size(), op, type);
 }
 /// c = a · b, for a of rows × inner and b of inner × cols.
-inline void gemm(std::size_t rows, std::size_t inner, std::size_t cols, view<complex> a, view<complex> b,
-                 view<complex> c) {
-    check(CEDR_GEMM_flt(a.handle(), b.handle(), c.handle(), rows, inner, cols));
+template <class T>
+void gemm(std::size_t rows, std::size_t inner, std::size_t cols, view<T> a, view<T> b, view<T> c) {
+    check(hete_Gemm(a.handle(), b.handle(), c.handle(), rows, inner, cols, detail::element<T>::type));
+}
+template <class T>
+event gemm(later_t, std::size_t rows, std::size_t inner, std::size_t cols, view<T> a, view<T> b, view<T> c) {
+    const int type = detail::element<T>::type;
+    return detail::accepted(hete_Gemm_nb, a.handle(), b.handle(), c.handle(), rows, inner, cols, type);
 }
 /// The corner turn of rows × cols.
-inline void transpose(std::size_t rows, std::size_t cols, view<complex> x, view<complex> y) {
-    check(CEDR_TRANSPOSE_flt(x.handle(), y.handle(), rows, cols, false));
+template <class T>
+void transpose(std::size_t rows, std::size_t cols, view<T> x, view<T> y) {
+    check(hete_Transpose(x.handle(), y.handle(), rows, cols, detail::element<T>::type));
 }
-inline event transpose(later_t, std::size_t rows, std::size_t cols, view<complex> x, view<complex> y) {
-    return detail::accepted(CEDR_TRANSPOSE_flt_nb, x.handle(), y.handle(), rows, cols, false);
+template <class T>
+event transpose(later_t, std::size_t rows, std::size_t cols, view<T> x, view<T> y) {
+    const int type = detail::element<T>::type;
+    return detail::accepted(hete_Transpose_nb, x.handle(), y.handle(), rows, cols, type);
 }
 /// Each row of n turned, so that frequency 0 comes to the middle.
 template <class T>

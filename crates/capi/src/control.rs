@@ -1,9 +1,10 @@
 //! The runtime as a whole: settings, start and end, what was counted, the trace, version and what there is.
 #![allow(unsafe_code, non_camel_case_types, non_snake_case)] // exported names
 
+use crate::admit::admit;
 use crate::boundary::{c_text, call, check, text, value};
 use crate::error::{Fault, Result, hete_Error};
-use crate::session::{admit, end, lock};
+use crate::session::{end, lock};
 use rimms::op::OpKind;
 use rimms::runtime::Pe;
 use rimms::trace::Flow;
@@ -83,7 +84,7 @@ fn not_started(has_started: bool) -> Result<()> {
 /// Starts the runtime now, which the first call does otherwise: to see at once what is wrong with the settings.
 #[unsafe(no_mangle)]
 pub extern "C" fn rimms_Start() -> hete_Error {
-    call(|| admit(&mut []).map(drop))
+    call(|| admit(()).map(drop))
 }
 
 /// Ends the runtime: waits for the calls that were accepted, frees all data that is left, forgets the settings made by
@@ -139,7 +140,7 @@ pub struct rimms_Stats {
 pub unsafe extern "C" fn rimms_GetStats(stats: *mut rimms_Stats, size: usize) -> hete_Error {
     call(|| {
         check("stats", stats)?;
-        let counters = admit(&mut [])?.runtime().counters();
+        let counters = admit(())?.runtime().counters();
         let found = rimms_Stats {
             all: Flow { copies: counters.copies(), bytes: counters.bytes() }.into(),
             host_to_device: counters.host_to_device().into(),
@@ -161,7 +162,7 @@ pub unsafe extern "C" fn rimms_GetStats(stats: *mut rimms_Stats, size: usize) ->
 #[unsafe(no_mangle)]
 pub extern "C" fn rimms_PeCalls(pe: usize) -> u64 {
     value(0, || {
-        let admitted = admit(&mut [])?;
+        let admitted = admit(())?;
         let name = find(admitted.runtime().pes(), pe)?.name();
         Ok(admitted.runtime().counters().calls(name))
     })
@@ -177,7 +178,7 @@ pub unsafe extern "C" fn rimms_WriteTrace(file: *const c_char) -> hete_Error {
     call(|| {
         // SAFETY: as the caller vouches.
         let file = if file.is_null() { None } else { Some(unsafe { text("file", file) }?) };
-        let admitted = admit(&mut [])?;
+        let admitted = admit(())?;
         if !admitted.started().keeps_trace {
             let why = "no trace is kept: set `trace` to `true` before the runtime starts";
             return Err(Fault::new(hete_Error::HETE_ERROR_CONFIG, why));
@@ -202,7 +203,7 @@ pub unsafe extern "C" fn rimms_SaveCosts(file: *const c_char) -> hete_Error {
     call(|| {
         // SAFETY: as the caller vouches.
         let file = unsafe { text("file", file) }?;
-        Ok(admit(&mut [])?.runtime().costs().write(file.as_ref())?)
+        Ok(admit(())?.runtime().costs().write(file.as_ref())?)
     })
 }
 
@@ -226,19 +227,19 @@ fn find<T>(all: &[T], i: usize) -> Result<&T> {
 /// How many PEs (processing elements) there are; 0 on an error.
 #[unsafe(no_mangle)]
 pub extern "C" fn rimms_PeCount() -> usize {
-    value(0, || Ok(admit(&mut [])?.runtime().pes().len()))
+    value(0, || Ok(admit(())?.runtime().pes().len()))
 }
 
 /// The name of a PE, such as `cpu0`; NULL where there is none. Valid until this thread asks for another name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rimms_PeName(pe: usize) -> *const c_char {
-    value(std::ptr::null(), || Ok(keep(find(admit(&mut [])?.runtime().pes(), pe)?.name())))
+    value(std::ptr::null(), || Ok(keep(find(admit(())?.runtime().pes(), pe)?.name())))
 }
 
 /// The resource whose memory a PE works on; −1 where there is none.
 #[unsafe(no_mangle)]
 pub extern "C" fn rimms_PeResource(pe: usize) -> i32 {
-    value(-1, || Ok(find(admit(&mut [])?.runtime().pes(), pe)?.resource().index() as i32))
+    value(-1, || Ok(find(admit(())?.runtime().pes(), pe)?.resource().index() as i32))
 }
 
 /// Can a PE run an op of this name: `fft`, `zip`, `fftshift`, `transpose`, `scale`, `magnitude`, `arg-max`, `gemm`,
@@ -257,24 +258,24 @@ pub unsafe extern "C" fn rimms_PeCan(pe: usize, op: *const c_char) -> i32 {
             Fault::new(hete_Error::HETE_ERROR_UNKNOWN, format!("unknown op `{name}`; known: {known}"))
         })?;
         let can = |pe: &Pe| pe.capability().ops().is_none_or(|ops| ops.iter().any(|op| op.kind == kind));
-        Ok(i32::from(can(find(admit(&mut [])?.runtime().pes(), pe)?)))
+        Ok(i32::from(can(find(admit(())?.runtime().pes(), pe)?)))
     })
 }
 
 /// How many resources (memories) there are, the host's first; 0 on an error.
 #[unsafe(no_mangle)]
 pub extern "C" fn rimms_ResourceCount() -> usize {
-    value(0, || Ok(admit(&mut [])?.runtime().resources().len()))
+    value(0, || Ok(admit(())?.runtime().resources().len()))
 }
 
 /// The name of a resource, such as `host`; NULL where there is none. Valid until this thread asks for another name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rimms_ResourceName(resource: usize) -> *const c_char {
-    value(std::ptr::null(), || Ok(keep(&find(&admit(&mut [])?.runtime().resources(), resource)?.name)))
+    value(std::ptr::null(), || Ok(keep(&find(&admit(())?.runtime().resources(), resource)?.name)))
 }
 
 /// Bytes of a resource's memory; 0 where that is not known, or on an error.
 #[unsafe(no_mangle)]
 pub extern "C" fn rimms_ResourceCapacity(resource: usize) -> u64 {
-    value(0, || Ok(find(&admit(&mut [])?.runtime().resources(), resource)?.capacity.unwrap_or(0)))
+    value(0, || Ok(find(&admit(())?.runtime().resources(), resource)?.capacity.unwrap_or(0)))
 }

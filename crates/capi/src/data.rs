@@ -1,11 +1,12 @@
 //! Data: allocate, free, divide, and the host's access to it.
 #![allow(unsafe_code, non_snake_case)] // exported names
 
+use crate::admit::{Admitted, Closes, admit};
 use crate::boundary::{array, call, value};
 use crate::error::{Fault, Result, hete_Error};
-use crate::handles::hete_Data;
-use crate::session::{Admitted, Closes, Operand, admit, free, lock, look};
-use rimms::op::Role;
+use crate::operands::{In, InOut, Out};
+use crate::session::{free, lock, look};
+use crate::slab::hete_Data;
 use rimms::{HeteData, ResourceId, View};
 
 /// Allocates `size` bytes, like `malloc`: what they are is not said until they are written. `hete_Free` gives them back.
@@ -31,12 +32,12 @@ pub extern "C" fn hete_Calloc(count: usize, size: usize) -> *mut hete_Data {
 }
 
 fn allocate(size: usize, prepare: impl FnOnce(&mut HeteData<u8>) -> Result<()>) -> Result<*mut hete_Data> {
-    let admitted = admit(&mut [])?;
+    let admitted = admit(())?;
     let mut data = admitted.runtime().alloc::<u8>(size)?;
     prepare(&mut data)?;
     // SAFETY: nobody else has it yet. The program gets it in the state of memory from `malloc`, and knows (`hete_Malloc`).
     unsafe { data.overwrite()?.assume_written()? };
-    admitted.done_with(|state| state.handles.add(data))
+    lock().handles.add(data)
 }
 
 /// Frees data, its copies on all devices, and the handles of its fragments. NULL is freed by doing nothing.
@@ -59,7 +60,7 @@ pub extern "C" fn hete_Free(data: *mut hete_Data) -> hete_Error {
 /// them the program's again.
 #[unsafe(no_mangle)]
 pub extern "C" fn hete_Sync(data: *mut hete_Data) -> hete_Error {
-    call(|| own(data, |admitted| admitted.done_with(|state| state.handles.set_open(data.addr(), true))))
+    call(|| own(data, |admitted| admitted.done_and_opens()))
 }
 
 /// Brings the newest bytes to `data->data` for reading. Copies elsewhere stay valid. Waits for the calls that write it.
@@ -68,8 +69,7 @@ pub extern "C" fn hete_Sync(data: *mut hete_Data) -> hete_Error {
 #[unsafe(no_mangle)]
 pub extern "C" fn hete_Read(data: *mut hete_Data) -> hete_Error {
     call(|| {
-        let mut operand = [Operand::new(data, Role::In)];
-        let mut admitted = admit(&mut operand)?;
+        let mut admitted = admit((In::<u8>::of(data),))?;
         admitted.prepare()?;
         admitted.view(0)?.read()?;
         admitted.done(Closes::All);
@@ -84,8 +84,7 @@ pub extern "C" fn hete_Read(data: *mut hete_Data) -> hete_Error {
 #[unsafe(no_mangle)]
 pub extern "C" fn hete_Write(data: *mut hete_Data) -> hete_Error {
     call(|| {
-        let mut operand = [Operand::new(data, Role::Out)];
-        let mut admitted = admit(&mut operand)?;
+        let mut admitted = admit((Out::<u8>::of(data),))?;
         // SAFETY: the program writes, only while no call uses the data, as it is told above. Bytes that it does not write
         // are its own former ones.
         unsafe { admitted.view_mut(0)?.overwrite()?.assume_written()? };
@@ -104,9 +103,8 @@ pub extern "C" fn hete_Update(data: *mut hete_Data) -> hete_Error {
 }
 
 /// The host has the newest bytes, alone; then `end`.
-fn own(data: *const hete_Data, end: impl FnOnce(Admitted<'_>)) -> Result<()> {
-    let mut operand = [Operand::new(data, Role::InOut)];
-    let mut admitted = admit(&mut operand)?;
+fn own(data: *const hete_Data, end: impl FnOnce(Admitted<(InOut<u8>,)>)) -> Result<()> {
+    let mut admitted = admit((InOut::<u8>::of(data),))?;
     admitted.prepare()?;
     admitted.view_mut(0)?.update()?;
     end(admitted);
@@ -144,8 +142,7 @@ pub extern "C" fn hete_Join(data: *mut hete_Data) -> hete_Error {
 }
 
 fn divide(data: *const hete_Data, n: usize, f: impl FnOnce(&mut View<u8>) -> rimms::Result<()>) -> Result<()> {
-    let mut operand = [Operand::new(data, Role::InOut)];
-    let mut admitted = admit(&mut operand)?;
+    let mut admitted = admit((InOut::<u8>::of(data),))?;
     let size = admitted.size(0);
     if n > size {
         let why = format!("fragment: {size} bytes do not divide into {n} fragments");
@@ -156,7 +153,7 @@ fn divide(data: *const hete_Data, n: usize, f: impl FnOnce(&mut View<u8>) -> rim
     let done = f(admitted.view_mut(0)?);
     // It may have been joined, and then not divided: the former fragments are gone all the same.
     if done.is_ok() || admitted.view(0)?.fragment_count() != before {
-        admitted.done_with(|state| state.handles.divided(data.addr(), room));
+        lock().handles.divided(data.addr(), room);
     }
     Ok(done?)
 }

@@ -1,9 +1,9 @@
 //! Events: calls that were accepted, and waiting for them.
 #![allow(unsafe_code, non_camel_case_types, non_snake_case)] // exported names
 
+use crate::admit::{Admitted, admit};
 use crate::boundary::{array, call, check, store, value};
 use crate::error::{Fault, Result, hete_Error};
-use crate::session::{Admitted, admit};
 use rimms::Event;
 
 /// A call that was accepted: a plain value, to be copied, kept or thrown away. Set by the calls whose names end in `_nb`.
@@ -25,7 +25,7 @@ impl From<Event> for hete_Event {
 }
 
 /// The events, if all are such of this runtime.
-fn events(admitted: &Admitted<'_>, events: &[hete_Event]) -> Result<Vec<Event>> {
+fn events(admitted: &Admitted, events: &[hete_Event]) -> Result<Vec<Event>> {
     let known = |(i, event): (usize, &hete_Event)| {
         // The runtime's own number is above 0.
         let known = admitted.runtime().event([event.runtime, event.call]).filter(|_| event.runtime != 0);
@@ -56,7 +56,7 @@ pub unsafe extern "C" fn hete_WaitAll(events: *const hete_Event, n: usize) -> he
 }
 
 fn wait_all(given: &[hete_Event]) -> Result<()> {
-    let admitted = admit(&mut [])?;
+    let admitted = admit(())?;
     Ok(admitted.runtime().wait_all(&events(&admitted, given)?)?)
 }
 
@@ -78,7 +78,7 @@ pub unsafe extern "C" fn hete_WaitAny(given: *const hete_Event, n: usize, first:
                 "there are no events, so that none will ever be done",
             ));
         }
-        let admitted = admit(&mut [])?;
+        let admitted = admit(())?;
         let which = admitted.runtime().wait_any(&events(&admitted, given)?)?;
         // SAFETY: as the caller vouches.
         unsafe { store("first", first, which) }
@@ -89,7 +89,7 @@ pub unsafe extern "C" fn hete_WaitAny(given: *const hete_Event, n: usize, first:
 #[unsafe(no_mangle)]
 pub extern "C" fn hete_IsDone(event: hete_Event) -> i32 {
     value(-1, || {
-        let admitted = admit(&mut [])?;
+        let admitted = admit(())?;
         let known = events(&admitted, &[event])?;
         Ok(i32::from(known.iter().all(|event| admitted.runtime().is_done(*event))))
     })
@@ -98,5 +98,5 @@ pub extern "C" fn hete_IsDone(event: hete_Event) -> i32 {
 /// Returns when every call that was accepted before is done. What became of them is told by their events and data.
 #[unsafe(no_mangle)]
 pub extern "C" fn hete_Finish() -> hete_Error {
-    call(|| Ok(admit(&mut [])?.runtime().finish()?))
+    call(|| Ok(admit(())?.runtime().finish()?))
 }

@@ -23,16 +23,20 @@
 //! | --- | --- |
 //! | [`error`] | codes, and what the library's errors come to in them |
 //! | [`boundary`] | panics and errors end there; texts and places that programs hand in |
-//! | [`handles`] | which addresses are handles, and of what |
+//! | [`slab`], [`pool`] | the structs that programs see; things that stay where they are |
+//! | [`lane`] | how a thread says what it is at, without a lock |
+//! | [`place`] | what a handle stands for, and who is at what in its datum |
+//! | [`handles`], [`hints`] | which addresses are handles; the same without a lock |
 //! | [`devices`], [`settings`] | what the runtime is to be made of |
 //! | [`latch`] | a lock for a few instructions |
-//! | [`session`] | the runtime, and who is at what in its data |
+//! | [`session`] | the runtime and its data, behind that lock |
+//! | [`operands`], [`admit`] | what a call wants; which call may be at what |
 //! | [`event`] | calls that were accepted |
 //! | [`run`], [`ops`] | a call's way to the runtime; what the calls are |
-//! | [`data`], [`calls`], [`user_op`], [`control`] | the exported functions |
+//! | [`data`], [`cedr`], [`calls`], [`user_op`], [`control`] | the exported functions |
 //!
 //! ```
-//! use rimms_capi::{calls::CEDR_FFT_flt, data::*, error::hete_Error::HETE_OK};
+//! use rimms_capi::{cedr::CEDR_FFT_flt, data::*, error::hete_Error::HETE_OK};
 //! let x = hete_Malloc(64 * 8);
 //! let y = hete_Malloc(64 * 8);
 //! // SAFETY: 128 floats, and the program's to write.
@@ -44,17 +48,26 @@
 //! assert_eq!([hete_Free(x), hete_Free(y)], [HETE_OK; 2]);
 //! ```
 
+mod admit;
 pub mod boundary;
 pub mod calls;
+pub mod cedr;
 pub mod control;
 pub mod data;
 mod devices;
 pub mod error;
 pub mod event;
-pub mod handles;
+mod handles;
+mod hints;
+mod lane;
 mod latch;
+mod operands;
 mod ops;
+mod place;
+mod pool;
 mod run;
 mod session;
 mod settings;
+pub mod slab;
+mod sync;
 pub mod user_op;

@@ -1,14 +1,12 @@
 //! Running a call: its operands are admitted, given their elements, and handed to the runtime.
 #![allow(unsafe_code)]
 
+use crate::admit::{Admitted, Closes, admit};
 use crate::boundary::{check, store};
 use crate::error::Result;
 use crate::event::hete_Event;
-use crate::handles::hete_Data;
-use crate::session::{Admitted, Cast, Closes, Operand, admit};
-use rimms::Arg;
-use rimms::op::{Call, Role};
-use smallvec::SmallVec;
+use crate::operands::Operands;
+use rimms::op::Call;
 
 /// When a call returns.
 #[derive(Clone, Copy, Debug)]
@@ -20,56 +18,23 @@ pub(crate) enum How {
 }
 
 /// Runs the call that `make` makes of the sizes of these operands.
-#[inline]
-pub(crate) fn run<const N: usize>(
-    operands: [(*mut hete_Data, Role, Cast); N],
-    how: How,
-    make: impl FnOnce(&[usize]) -> Call,
-) -> Result<()> {
-    // In place: what is copied right after it was written is waited for.
-    let mut slots = [Operand::NONE; N];
-    for (slot, (handle, role, _)) in slots.iter_mut().zip(&operands) {
-        slot.want(*handle, *role);
-    }
-    let mut admitted = admit(&mut slots)?;
-    let sizes: [usize; N] = std::array::from_fn(|i| admitted.size(i));
-    let call = make(&sizes);
+#[inline(always)] // what the operands are is known where the call is
+pub(crate) fn run<O: Operands>(operands: O, how: How, make: impl FnOnce(&Admitted<O>) -> Call) -> Result<()> {
+    let mut admitted = admit(operands)?;
     admitted.prepare()?;
-    let mut args: SmallVec<[Arg<'_>; 3]> = SmallVec::new();
-    for (i, (_, _, cast)) in operands.iter().enumerate() {
-        // SAFETY: each once, and for `finish` alone, which ends before the call is no longer admitted.
-        unsafe { admitted.lend(i, *cast, &mut args) }?;
-    }
-    finish(admitted, &mut args, &call, how)
-}
-
-/// The same for any number of operands, of bytes.
-pub(crate) fn run_on_bytes(operands: &[*mut hete_Data], call: &Call, how: How) -> Result<()> {
-    let wanted = operands.iter().zip(call.roles());
-    let mut operands: SmallVec<[Operand; 8]> = wanted.map(|(handle, role)| Operand::new(*handle, *role)).collect();
-    let n = operands.len();
-    let mut admitted = admit(&mut operands)?;
-    admitted.prepare()?;
-    let mut args: SmallVec<[Arg<'_>; 8]> = SmallVec::new();
-    for i in 0..n {
-        // SAFETY: as above.
-        unsafe { admitted.lend(i, Cast::Bytes, &mut args) }?;
-    }
-    finish(admitted, &mut args, call, how)
-}
-
-#[inline]
-fn finish(admitted: Admitted<'_>, args: &mut [Arg<'_>], call: &Call, how: How) -> Result<()> {
+    let call = make(&admitted);
     match how {
         How::Blocking => {
-            admitted.started().blocking.call(call, args)?;
+            // SAFETY: admitted, and not used otherwise.
+            unsafe { O::call(&admitted, &admitted.started().blocking, &call) }?;
             admitted.done(Closes::Written);
         }
         How::Queued(to) => {
             if !to.is_null() {
                 check("event", to)?;
             }
-            let event = admitted.started().queued.call(call, args)?;
+            // SAFETY: as above.
+            let event = unsafe { O::call(&admitted, &admitted.started().queued, &call) }?;
             admitted.done(Closes::All);
             if !to.is_null() {
                 // SAFETY: as the caller of the interface's function vouches (`# Safety` there).

@@ -4,9 +4,10 @@
 use crate::boundary::{array, call, check, store, text};
 use crate::error::{Fault, Result, hete_Error};
 use crate::event::hete_Event;
-use crate::handles::hete_Data;
-use crate::run::{How, run_on_bytes};
+use crate::operands::Bytes;
+use crate::run::{How, run};
 use crate::session::in_kernel;
+use crate::slab::hete_Data;
 use parking_lot::Mutex;
 use rimms::op::{KernelArgs, KernelError, Role, Target, UserOp};
 use slotmap::{Key, KeyData, SlotMap, new_key_type};
@@ -253,7 +254,7 @@ unsafe fn call_op(
         let why = format!("{}: {} operands are wanted, {n} were given", op.name(), call.roles().len());
         return Err(Fault::new(hete_Error::HETE_ERROR_SHAPE, why));
     }
-    run_on_bytes(operands, &call, how)
+    run(Bytes { handles: operands, roles: call.roles() }, how, |_| call.clone())
 }
 
 /// Said by a kernel before it returns something other than 0: why. Elsewhere it does nothing.

@@ -1,5 +1,7 @@
-use super::{Handles, REMEMBERED, Use, hete_Data};
+use super::{Handles, REMEMBERED};
 use crate::error::hete_Error::*;
+use crate::place::Use;
+use crate::slab::hete_Data;
 use rimms::Runtime;
 
 fn runtime() -> Runtime {
@@ -12,7 +14,7 @@ fn add(handles: &mut Handles, rt: &Runtime, bytes: usize) -> usize {
 
 /// Divides as the interface does.
 fn divide(handles: &mut Handles, handle: usize, n: usize) -> Vec<usize> {
-    let mut view = handles.find(handle).unwrap().view;
+    let mut view = handles.find(handle).unwrap().within().view.unwrap();
     // SAFETY: the only user.
     unsafe { view.as_mut() }.fragment(n).unwrap();
     let room = handles.reserve(n).unwrap();

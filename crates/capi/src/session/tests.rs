@@ -1,7 +1,9 @@
-use super::{Admitted, Closes, Operand, admit, free, in_kernel, look};
+use super::{free, in_kernel, look};
+use crate::admit::{Admitted, Closes, admit};
 use crate::data::{hete_Fragment, hete_Index, hete_Malloc};
 use crate::error::hete_Error::*;
-use crate::handles::hete_Data;
+use crate::operands::Bytes;
+use crate::slab::hete_Data;
 use rimms::View;
 use rimms::op::Role;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -17,9 +19,9 @@ unsafe impl Send for Handle {}
 unsafe impl Sync for Handle {}
 
 /// Admits a call, for as long as the test likes.
-fn admitted(wanted: &[(*mut hete_Data, Role)]) -> crate::error::Result<Admitted<'static>> {
-    let operands: Vec<Operand> = wanted.iter().map(|(handle, role)| Operand::new(*handle, *role)).collect();
-    admit(operands.leak())
+fn admitted(wanted: &[(*mut hete_Data, Role)]) -> crate::error::Result<Admitted<Bytes<'static>>> {
+    let (handles, roles): (Vec<_>, Vec<_>) = wanted.iter().copied().unzip();
+    admit(Bytes { handles: handles.leak(), roles: roles.leak() })
 }
 
 fn data() -> Handle {

@@ -196,6 +196,20 @@ static void calls_compute(void) {
     OK(CEDR_CONV_2D_flt(line, 2, 3, box, 2, slope));
     OK(hete_Read(slope));
     CHECK(s[0] == 0.0F && s[5] == 1.0F + 4.0F + 16.0F + 25.0F);
+    /* The same calls as CEDR's, of real elements. */
+    for (int i = 0; i < 4; i++) ((float *)box->data)[i] = (float)(i + 1);
+    hete_Data *square = floats(4), *wide = floats(6);
+    OK(hete_Zip(box, box, square, 4, ZIP_MULT, HETE_REAL));
+    OK(hete_Read(square));
+    for (int i = 0; i < 4; i++) CHECK(((float *)square->data)[i] == (float)((i + 1) * (i + 1)));
+    OK(hete_Gemm(box, line, wide, 2, 2, 3, HETE_REAL)); /* (1 2; 3 4) · (0 1 4; 9 16 25) */
+    OK(hete_Transpose(wide, slope, 2, 3, HETE_REAL));
+    OK(hete_Read(slope));
+    const float turned[6] = {18.0F, 36.0F, 33.0F, 67.0F, 54.0F, 112.0F};
+    CHECK(memcmp(slope->data, turned, sizeof turned) == 0);
+    OK(hete_Zip(a, a, same, ROWS * COLS, ZIP_SUB, HETE_COMPLEX));
+    OK(hete_Read(same));
+    for (int i = 0; i < 2 * ROWS * COLS; i++) CHECK(S[i] == 0.0F);
     hete_Data *symbols = floats(4), *bits = floats(2), *numbers = hete_Malloc(2 * sizeof(int32_t));
     const float sent[4] = {-0.9F, 1.1F, 0.2F, -0.3F};
     memcpy(symbols->data, sent, sizeof sent);
@@ -206,7 +220,7 @@ static void calls_compute(void) {
     OK(hete_Read(numbers));
     CHECK(((float *)bits->data)[0] == -1.0F && ((float *)bits->data)[1] == 1.0F);
     CHECK(((int32_t *)numbers->data)[0] == 3 && ((int32_t *)numbers->data)[1] == 9);
-    hete_Data *all[] = {a, b, c, row, same, real, peak, other, line, mask, slope, box, symbols, bits, numbers};
+    hete_Data *all[] = {a, b, c, row, same, real, peak, other, line, mask, slope, box, square, wide, symbols, bits, numbers};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) OK(hete_Free(all[i]));
 }
 

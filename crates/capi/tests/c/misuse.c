@@ -199,6 +199,12 @@ int main(void) {
     WRONG_USE(CEDR_ZIP_flt(x, x, y, 64, -1), HETE_ERROR_ARGUMENT, "operation is -1");
     WRONG_USE(hete_FftShift(x, y, 64, 2), HETE_ERROR_ARGUMENT, "HETE_REAL");
     WRONG_USE(hete_Scale(x, y, 1.0F, 1.0F, HETE_REAL), HETE_ERROR_ARGUMENT, "imaginary");
+    WRONG_USE(hete_Zip(x, x, y, 64, 9, HETE_REAL), HETE_ERROR_ARGUMENT, "operation is 9");
+    WRONG_USE(hete_Zip(x, x, y, 64, ZIP_ADD, -1), HETE_ERROR_ARGUMENT, "type of elements is -1");
+    WRONG_USE(hete_Zip(x, x, y, 64, ZIP_ADD, HETE_REAL), HETE_ERROR_SHAPE, "second operand has 128 elements");
+    WRONG_USE(hete_Gemm(x, x, y, 8, 8, 8, 2), HETE_ERROR_ARGUMENT, "HETE_COMPLEX");
+    WRONG_USE(hete_Gemm(odd, x, y, 8, 8, 8, HETE_REAL), HETE_ERROR_SHAPE, "operand 0");
+    WRONG_USE(hete_Transpose(x, y, 8, 8, 7), HETE_ERROR_ARGUMENT, "type of elements is 7");
     WRONG_USE(hete_Fill(x, &here, 3), HETE_ERROR_ARGUMENT, "1, 4 or 8");
     WRONG_USE(hete_Fill(x, NULL, 4), HETE_ERROR_NULL, "pattern");
 

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 pub(crate) const CRATE: &str = env!("CARGO_MANIFEST_DIR");
 const SCRATCH: &str = env!("CARGO_TARGET_TMPDIR");
@@ -61,8 +62,10 @@ pub(crate) fn compile(source: &str, further: &[&str]) -> Option<Program> {
 
 pub(crate) fn compile_with(source: &str, further: &[&str], flags: &[String]) -> Program {
     let (compiler, standard) = if source.ends_with(".cpp") { ("g++", "c++17") } else { ("gcc", "c11") };
+    // Another each time: a program that runs cannot be written.
+    static PROGRAMS: AtomicUsize = AtomicUsize::new(0);
     let name = format!("{source}{}", further.concat()).replace(|c: char| !c.is_ascii_alphanumeric(), "_");
-    let program = Path::new(SCRATCH).join(name);
+    let program = Path::new(SCRATCH).join(format!("{name}_{}", PROGRAMS.fetch_add(1, Relaxed)));
     let mut command = Command::new(compiler);
     command.arg(format!("-std={standard}")).args(["-Wall", "-Wextra", "-Werror", "-pedantic", "-O1", "-g"]);
     command.args(further).arg(Path::new(CRATE).join(source)).arg("-o").arg(&program).args(flags);

@@ -173,6 +173,7 @@ impl<T: Pod> View<T> {
         if node.is_leaf() { node.state().valid() } else { self.valid_of_all() }
     }
 
+    #[cold]
     fn valid_of_all(&self) -> ResourceSet {
         let mut valid: Option<ResourceSet> = None;
         let _ = self.node().each_leaf(&mut |leaf| -> Result<(), ()> {
