@@ -137,6 +137,8 @@ impl Runtime {
     /// Where the machine cannot be looked at.
     pub fn new() -> Result<Self> {
         let builder = Self::builder();
+        #[cfg(feature = "cuda")]
+        let builder = crate::device::cuda::find().devices.into_iter().fold(builder, RuntimeBuilder::device);
         #[cfg(feature = "opencl")]
         let builder = crate::device::opencl::find().devices.into_iter().fold(builder, RuntimeBuilder::device);
         builder.build()

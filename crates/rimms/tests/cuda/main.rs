@@ -86,7 +86,8 @@ fn a_damaged_cache() {
 fn mistakes_and_failures() {
     if has_compiler() {
         // Without a cache, so that the compiler is always asked.
-        passes(&all(), "failures::", &[("FAKECUDA_DEVICES", "2"), ("XDG_CACHE_HOME", "/dev/null/none")], 120);
+        let little = [("FAKECUDA_DEVICES", "2"), ("FAKECUDA_MEMORY", "1048576")];
+        passes(&all(), "failures::", &[&little[..], &[("XDG_CACHE_HOME", "/dev/null/none")]].concat(), 120);
     }
 }
 

@@ -11,9 +11,9 @@ struct Layout {
 #define ulong4 Layout
 
 #define kernel extern "C" __global__
-#define global
-#define local
-#define shared __shared__
+#define buffer
+#define group_memory __shared__
+#define in_group
 #define barrier(what) __syncthreads()
 
 #define pair(x, y) make_float2(x, y)

@@ -12,7 +12,7 @@ void take(ulong *place, float *value, ulong other, float found) {
 }
 
 // The group's own, to its item 0.
-void reduce(local ulong *places, local float *values, ulong *place, float *value) {
+void reduce(in_group ulong *places, in_group float *values, ulong *place, float *value) {
     size_t me = get_local_id(0);
     places[me] = *place;
     values[me] = *value;
@@ -26,9 +26,9 @@ void reduce(local ulong *places, local float *values, ulong *place, float *value
     }
 }
 
-kernel void arg_max_parts(global const float *x, ulong4 lx, ulong n, global ulong *parts, global float *largest) {
-    shared ulong places[GROUP];
-    shared float values[GROUP];
+kernel void arg_max_parts(buffer const float *x, ulong4 lx, ulong n, buffer ulong *parts, buffer float *largest) {
+    group_memory ulong places[GROUP];
+    group_memory float values[GROUP];
     ulong place = NONE;
     float value = 0.0f;
     for (ulong i = get_global_id(0); i < n; i += get_global_size(0)) {
@@ -57,9 +57,9 @@ ulong widened(float x) {
 }
 
 // `peak` is an index and a double, as two words.
-kernel void arg_max(global const ulong *parts, global const float *largest, uint count, global ulong *peak, ulong4 lp) {
-    shared ulong places[GROUP];
-    shared float values[GROUP];
+kernel void arg_max(buffer const ulong *parts, buffer const float *largest, uint count, buffer ulong *peak, ulong4 lp) {
+    group_memory ulong places[GROUP];
+    group_memory float values[GROUP];
     ulong place = NONE;
     float value = 0.0f;
     for (uint i = get_local_id(0); i < count; i += GROUP) take(&place, &value, parts[i], largest[i]);

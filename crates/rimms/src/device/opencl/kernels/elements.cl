@@ -26,7 +26,7 @@ float2 over(float2 x, float2 y) {
 
 // `row` elements of b serve for all n of a.
 #define ZIP(NAME, T, RESULT) \
-    kernel void NAME(global const T *a, ulong4 la, global const T *b, ulong4 lb, global T *out, ulong4 lo, ulong n, \
+    kernel void NAME(buffer const T *a, ulong4 la, buffer const T *b, ulong4 lb, buffer T *out, ulong4 lo, ulong n, \
                      ulong row) { \
         ulong i = get_global_id(0); \
         if (i >= n) return; \
@@ -45,7 +45,7 @@ ZIP(div_complex, float2, over(x, y))
 ZIP(conj_mul_complex, float2, times(x, conjugate(y)))
 
 #define MAP(NAME, T, U, RESULT) \
-    kernel void NAME(global const T *in, ulong4 li, global U *out, ulong4 lo, ulong n, float2 factor) { \
+    kernel void NAME(buffer const T *in, ulong4 li, buffer U *out, ulong4 lo, ulong n, float2 factor) { \
         ulong i = get_global_id(0); \
         if (i >= n) return; \
         T x = in[at(li, i)]; \

@@ -1,7 +1,7 @@
 // What moves elements: fftshift, transpose, copies of tiles, fill.
 
 #define SHIFT(NAME, T) \
-    kernel void NAME(global const T *in, ulong4 li, global T *out, ulong4 lo, ulong count, ulong n) { \
+    kernel void NAME(buffer const T *in, ulong4 li, buffer T *out, ulong4 lo, ulong count, ulong n) { \
         ulong i = get_global_id(0); \
         if (i >= count) return; \
         ulong column = i % n + n / 2; \
@@ -14,8 +14,8 @@ SHIFT(shift_complex, float2)
 // Square tiles, so that both sides are used along their rows; one item does one element.
 #define TILE 8
 #define TRANSPOSE(NAME, T, RESULT) \
-    kernel void NAME(global const T *in, ulong4 li, global T *out, ulong4 lo, ulong rows, ulong cols) { \
-        shared T tile[TILE][TILE + 1]; \
+    kernel void NAME(buffer const T *in, ulong4 li, buffer T *out, ulong4 lo, ulong rows, ulong cols) { \
+        group_memory T tile[TILE][TILE + 1]; \
         ulong c0 = get_group_id(0) * TILE, r0 = get_group_id(1) * TILE; \
         size_t i = get_local_id(0), j = get_local_id(1); \
         if (r0 + j < rows && c0 + i < cols) { \
@@ -32,13 +32,13 @@ TRANSPOSE(transpose_conjugate, float2, conjugate(x))
 
 // `size` units make an element; n units in all.
 #define FILL(NAME, T) \
-    kernel void NAME(global T *out, ulong4 lo, global const T *pattern, uint size, ulong n) { \
+    kernel void NAME(buffer T *out, ulong4 lo, buffer const T *pattern, uint size, ulong n) { \
         ulong i = get_global_id(0); \
         if (i < n) out[at(lo, i)] = pattern[i % size]; \
     }
 
 #define COPY(NAME, T)                                                                                                  \
-    kernel void NAME(global const T *in, ulong4 li, global T *out, ulong4 lo, ulong n) {                               \
+    kernel void NAME(buffer const T *in, ulong4 li, buffer T *out, ulong4 lo, ulong n) {                               \
         ulong i = get_global_id(0);                                                                                    \
         if (i < n) out[at(lo, i)] = in[at(li, i)];                                                                     \
     }

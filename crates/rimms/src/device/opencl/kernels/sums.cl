@@ -6,7 +6,7 @@ float real_times(float x, float y) {
 
 // One item does a column of four elements: what it reads of b serves four times.
 #define GEMM(NAME, T, ZERO, TIMES) \
-    kernel void NAME(global const T *a, ulong4 la, global const T *b, ulong4 lb, global T *c, ulong4 lc, ulong rows, \
+    kernel void NAME(buffer const T *a, ulong4 la, buffer const T *b, ulong4 lb, buffer T *c, ulong4 lc, ulong rows, \
                      ulong inner, ulong cols) { \
         ulong col = get_global_id(0), row = get_global_id(1) * 4; \
         if (col >= cols) return; \
@@ -24,7 +24,7 @@ GEMM(gemm_complex, float2, pair(0.0f, 0.0f), times)
 
 // Beyond the edges there are zeros.
 #define CONVOLVE(NAME, T, ZERO, TIMES) \
-    kernel void NAME(global const T *x, ulong4 lx, global const T *mask, ulong4 lm, global T *out, ulong4 lo, \
+    kernel void NAME(buffer const T *x, ulong4 lx, buffer const T *mask, ulong4 lm, buffer T *out, ulong4 lo, \
                      long rows, long cols, long mask_rows, long mask_cols) { \
         long place = get_global_id(0); \
         if (place >= rows * cols) return; \
