@@ -3,11 +3,11 @@
 //! The op is a threshold detector: out[i] = 1 where |x[i]|² exceeds `factor` times the mean power of the row.
 //!
 //! `cargo run --release --example user_op`
-#![allow(unsafe_code)] // for the kernel in OpenCL C, which nobody checks
+#![allow(unsafe_code)] // for the kernels in OpenCL C and CUDA C, which nobody checks
 
-use rimms::device::opencl;
 use rimms::device::sim::Sim;
-use rimms::op::{ClLaunch, KernelArgs, KernelError, UserOp};
+use rimms::device::{Device, cuda, opencl};
+use rimms::op::{ClLaunch, CuLaunch, KernelArgs, KernelError, UserOp};
 use rimms::{Complex32, Result, Runtime, arg, arg_mut};
 
 /// The op's parameters: what differs from call to call and is no data.
@@ -40,7 +40,20 @@ const DETECT: &str = "
         for (size_t i = 0; i < items; i++) mean += power[i] / n;
         for (size_t i = me; i < n; i += items) out[i] = dot(x[i], x[i]) > factor * mean;
     }";
-/// Items of its group.
+/// And in CUDA C, by one block.
+const DETECT_CUDA: &str = r#"
+    extern "C" __global__ void detect(const float2 *x, unsigned char *out, float factor, unsigned n) {
+        extern __shared__ float power[];
+        unsigned me = threadIdx.x, threads = blockDim.x;
+        float sum = 0.0f;
+        for (unsigned i = me; i < n; i += threads) sum += x[i].x * x[i].x + x[i].y * x[i].y;
+        power[me] = sum;
+        __syncthreads();
+        float mean = 0.0f;
+        for (unsigned i = 0; i < threads; i++) mean += power[i] / n;
+        for (unsigned i = me; i < n; i += threads) out[i] = x[i].x * x[i].x + x[i].y * x[i].y > factor * mean;
+    }"#;
+/// Items of the group, and threads of the block.
 const ITEMS: usize = 64;
 
 /// Runs the example; its assertions are the test.
@@ -61,19 +74,28 @@ pub fn main() -> Result<()> {
             Ok(launch.value(c.params::<Threshold>()?.factor).value(c.len(0) as u32))
         })
     };
+    // SAFETY: as above.
+    let detector = unsafe {
+        detector.on_cuda(DETECT_CUDA, "detect", |c| {
+            let launch = CuLaunch::over([ITEMS]).blocks_of([ITEMS as u32]).shared_memory(ITEMS as u32 * 4);
+            Ok(launch.value(c.params::<Threshold>()?.factor).value(c.len(0) as u32))
+        })
+    };
     let detector = detector.build()?;
 
-    let builder = Runtime::builder().cpus(1).device(Sim::acc("acc0", 1 << 20, Default::default())?);
+    let mut builder = Runtime::builder().cpus(1).device(Sim::acc("acc0", 1 << 20, Default::default())?);
     let mut pes = vec!["cpu0", "acc0"];
-    // Where there is a device with an OpenCL driver, it has a turn too.
-    let found = opencl::find().devices.into_iter().next();
-    let rt = match found {
-        Some(device) => {
-            pes.push("opencl0");
-            builder.device(device).build()?
-        }
-        None => builder.build()?,
-    };
+    // Where there is a device with an OpenCL driver, or with a CUDA driver and its compiler, it has a turn too.
+    if let Some(device) = opencl::find().devices.into_iter().next() {
+        pes.push("opencl0");
+        builder = builder.device(device);
+    }
+    let found = cuda::find().devices.into_iter().next();
+    if let Some(device) = found.filter(|device| device.info().units[0].capability.ops() != Some(&[])) {
+        pes.push("cuda0");
+        builder = builder.device(device);
+    }
+    let rt = builder.build()?;
     let mut x = rt.alloc::<Complex32>(512)?;
     let mut flags = rt.alloc::<u8>(512)?;
     x.overwrite()?.write_with(|i| if i == 100 || i == 300 { Complex32::new(9.0, 0.0) } else { Complex32::ONE })?;
