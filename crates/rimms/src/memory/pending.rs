@@ -50,12 +50,17 @@ impl Node {
         let users = self.users();
         let is_no_matter = |ticket: Option<Ticket>| ticket.is_some_and(|t| t.is_no_matter_to(at));
         if !(is_no_matter(users.writer()) && (!role.writes() || is_no_matter(users.lone_reader()))) {
-            self.each_pending(role, &mut |ticket| {
-                if ticket.queue() != at {
-                    comes_after(after, ticket);
-                }
-            });
+            self.comes_after_others(role, at, after);
         }
+    }
+
+    #[inline(never)]
+    fn comes_after_others(&self, role: Role, at: usize, after: &mut After) {
+        self.each_pending(role, &mut |ticket| {
+            if ticket.queue() != at {
+                comes_after(after, ticket);
+            }
+        });
     }
 
     #[inline(never)]
