@@ -210,9 +210,10 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "STAGE=PE,…")]
     pub(crate) map: Option<Placement>,
 
-    /// How copies are kept coherent: reference, last-resource, valid-set or zero-copy
-    #[arg(long, value_name = "MODE", default_value_t)]
-    pub(crate) memory: MemoryMode,
+    /// How copies are kept coherent: reference, last-resource, valid-set or zero-copy; by default valid-set, and zero-copy
+    /// for data so large that copies would cost more, where all devices share the host's memory (`rimms devices` says)
+    #[arg(long, value_name = "MODE")]
+    pub(crate) memory: Option<MemoryMode>,
 
     /// How PEs are chosen: round-robin; random or random:SEED; or by measured times, so that the run and its reference
     /// run may be placed differently: met (the fastest kind, in turn within it), eft (earliest finish), etf or heft-rt

@@ -1,7 +1,8 @@
 //! `rimms devices`: what there is, what it can do, and why there is no more.
 
 use rimms::Runtime;
-use rimms::device::{Lengths, OpSupport};
+use rimms::device::opencl::OpenCl;
+use rimms::device::{Device, Lengths, OpSupport};
 use rimms::runtime::Pe;
 use serde::Serialize;
 
@@ -14,8 +15,58 @@ use crate::output::{self, Failure};
 struct Listing {
     resources: Vec<Resource>,
     pes: Vec<PeEntry>,
+    /// From how many bytes on data are in mode zero-copy by default, with all of these devices; null where none are.
+    zero_copy_from: Option<usize>,
     /// What cannot be used, and why.
     missing: Vec<String>,
+}
+
+/// What it costs not to copy, for two calls one after the other.
+#[derive(Serialize)]
+struct Sharing {
+    /// Does it lend memory in which nothing is copied or mapped?
+    lends: bool,
+    /// From how many bytes on mapping the host's memory costs less than copies; null where it never does.
+    mapping_pays_from: Option<usize>,
+    costs: Vec<SharingCost>,
+}
+
+#[derive(Serialize)]
+struct SharingCost {
+    bytes: usize,
+    copied_s: f64,
+    mapped_s: f64,
+}
+
+impl Sharing {
+    fn of(device: &OpenCl) -> Option<Self> {
+        let sharing = device.sharing()?;
+        let cost = |cost: &rimms::device::opencl::SharingCost| SharingCost {
+            bytes: cost.bytes,
+            copied_s: cost.copied_ns * 1e-9,
+            mapped_s: cost.mapped_ns * 1e-9,
+        };
+        Some(Self {
+            lends: device.lends_memory(),
+            mapping_pays_from: sharing.mapping_pays_from(),
+            costs: sharing.costs.iter().map(cost).collect(),
+        })
+    }
+
+    fn text(&self, name: &str) -> String {
+        let lends = if self.lends { "lends memory in which nothing is copied; mapping" } else { "mapping" };
+        let pays = match self.mapping_pays_from {
+            Some(bytes) => format!("pays from {} on", output::bytes(bytes as u64)),
+            None => "never pays".to_owned(),
+        };
+        let cost = |cost: &SharingCost| {
+            let SharingCost { bytes, copied_s, mapped_s } = *cost;
+            let (copied, mapped) = (output::seconds(copied_s), output::seconds(mapped_s));
+            format!("{} {copied} / {mapped}", output::bytes(bytes as u64))
+        };
+        let costs: Vec<String> = self.costs.iter().map(cost).collect();
+        format!("{name} {lends} the host's memory {pays} (copies / mapping: {})\n", costs.join(", "))
+    }
 }
 
 #[derive(Serialize)]
@@ -25,6 +76,8 @@ struct Resource {
     /// Bytes; null where only the operating system knows.
     capacity: Option<u64>,
     simulated: bool,
+    /// Null where nothing is shared with the host, or known of it.
+    sharing: Option<Sharing>,
 }
 
 #[derive(Serialize)]
@@ -39,7 +92,7 @@ struct PeEntry {
 
 pub(crate) fn run(args: &DevicesArgs) -> Result<String, Failure> {
     let machine = Machine::default();
-    let (rt, _) = machine.runtime(None, Default::default(), rimms::sched::by_name("eft")?)?;
+    let (rt, _) = machine.runtime(None, None, rimms::sched::by_name("eft")?)?;
     let listing = listing(&rt, machine.real());
     if args.json {
         return output::json(&listing);
@@ -72,8 +125,14 @@ fn listing(rt: &Runtime, real: &Real) -> Listing {
                 description: resource.description.to_string(),
                 capacity: resource.capacity,
                 simulated: machine::is_simulated(&resource.name),
+                sharing: real
+                    .devices()
+                    .iter()
+                    .find(|device| device.info().name == resource.name)
+                    .and_then(|device| Sharing::of(device)),
             })
             .collect(),
+        zero_copy_from: rt.zero_copy_from(),
         missing: real.missing.clone(),
     }
 }
@@ -102,6 +161,12 @@ fn text(listing: &Listing) -> String {
         resources.add_row([&resource.name, &bytes, &resource.description]);
     }
     let mut text = format!("{pes}\n{resources}\n");
+    let sharing = listing.resources.iter().filter_map(|r| Some((&r.name, r.sharing.as_ref()?)));
+    sharing.for_each(|(name, sharing)| text += &sharing.text(name));
+    if let Some(bytes) = listing.zero_copy_from {
+        text +=
+            &format!("data are in mode zero-copy from {} on, unless told otherwise.\n", output::bytes(bytes as u64));
+    }
     if listing.resources.iter().any(|resource| resource.simulated) {
         text += "no real accelerator was found; simulated ones are used instead.\n";
     }

@@ -33,6 +33,10 @@ impl Real {
         Self { devices: devices.into_iter().map(Arc::new).collect(), missing }
     }
 
+    pub(crate) fn devices(&self) -> &[Arc<OpenCl>] {
+        &self.devices
+    }
+
     /// Does the device of this name lend the host memory?
     pub(crate) fn lends(&self, name: &str) -> bool {
         self.devices.iter().any(|device| *device.info().name == *name && device.lends_memory())
@@ -93,13 +97,14 @@ pub(crate) struct Machine<'a> {
 
 impl Machine<'_> {
     /// A runtime whose calls go to the PEs named in `on` (all by default), with no device that is not needed for them;
-    /// and what is written down of those that are simulated.
+    /// and what is written down of those that are simulated. Without a mode in the runtime's default.
     pub(crate) fn runtime(
         &self,
         on: Option<&str>,
-        mode: MemoryMode,
+        mode: impl Into<Option<MemoryMode>>,
         policy: Arc<dyn Policy>,
     ) -> std::result::Result<(Runtime, Watched), Failure> {
+        let mode = mode.into();
         let known = self.names(on);
         let chosen = match on {
             Some(on) => choose(on, &known)?,
@@ -117,14 +122,14 @@ impl Machine<'_> {
         if chosen.iter().any(|name| name.starts_with(OPENCL)) {
             for device in self.real().devices.iter().filter(|device| is_chosen(&device.info().name)) {
                 let DeviceInfo { name, shares_host_memory, .. } = device.info();
-                if mode == MemoryMode::ZeroCopy && !shares_host_memory {
+                if mode == Some(MemoryMode::ZeroCopy) && !shares_host_memory {
                     return refused(name);
                 }
                 builder = builder.shared_device(device.clone());
             }
         }
         for Simulated { name, memory, make } in SIMULATED.iter().filter(|device| is_chosen(device.name)) {
-            if mode == MemoryMode::ZeroCopy {
+            if mode == Some(MemoryMode::ZeroCopy) {
                 return refused(name);
             }
             let option = if self.device_memory.is_some() { "--device-memory" } else { "--heap" };
@@ -142,7 +147,10 @@ impl Machine<'_> {
             builder = costs.give(builder);
         }
         self.watching.refuse_without_devices(&watched)?;
-        let rt = builder.memory_mode(mode).policy(policy).build()?.on(&chosen.join(","))?;
+        if let Some(mode) = mode {
+            builder = builder.memory_mode(mode);
+        }
+        let rt = builder.policy(policy).build()?.on(&chosen.join(","))?;
         Ok((rt, watched))
     }
 }

@@ -29,13 +29,13 @@ pub(crate) fn run(args: &RunArgs) -> Result<String, Failure> {
     let RunArgs { device_memory, heap, watchdog, .. } = *args;
     let costs = args.costs.as_deref().map(|file| Costs::read(file, args.fixed_costs)).transpose()?;
     let mut machine = Machine { device_memory, heap, watchdog, watching, costs: costs.as_ref(), ..Machine::default() };
-    let mut runtime = |mode, timeline| {
+    let mut runtime = |mode: Option<MemoryMode>, timeline| {
         machine.timeline = timeline;
         machine.runtime(args.on.as_deref(), mode, sched::by_name(&args.policy)?)
     };
     // Mistakes in the arguments come before the files.
     let (rt, watched) = runtime(args.memory, args.trace.is_some())?;
-    let (reference_rt, reference_watched) = runtime(MemoryMode::Reference, false)?;
+    let (reference_rt, reference_watched) = runtime(Some(MemoryMode::Reference), false)?;
     let task = Task::new(args)?;
     let create = |option, path: &Option<PathBuf>| path.as_deref().map(|path| OutFile::create(option, path)).transpose();
     let trace = create("--trace", &args.trace)?;

@@ -15,6 +15,8 @@ use crate::watch::{Found, MemCounts, Watched, Watching};
 pub(crate) struct Report {
     pub(crate) app: &'static str,
     pub(super) memory: &'static str,
+    /// Data of at least so many bytes are in mode `zero-copy` instead.
+    pub(super) zero_copy_from: Option<usize>,
     pub(super) policy: &'static str,
     pub(super) pes: Vec<String>,
     pub(super) style: &'static str,
@@ -106,6 +108,7 @@ impl Report {
         Self {
             app,
             memory: rt.memory_mode().name(),
+            zero_copy_from: rt.zero_copy_from(),
             policy: rt.policy(),
             pes: rt.allowed_pes().map(|pe| pe.name().to_owned()).collect(),
             style: style.name(),

@@ -10,7 +10,12 @@ use crate::{output, watch};
 
 pub(super) fn of(report: &Report, input: &str, truth: Option<Finding>) -> String {
     let Report { app, memory, policy, pes, style, .. } = report;
-    let head = format!("{app}, {style} style, on {input}\nmemory {memory}, policy {policy}, PEs {}\n", pes.join(", "));
+    let shared = match report.zero_copy_from {
+        Some(from) if from > 0 => format!(" (zero-copy from {from} bytes on)"),
+        _ => String::new(),
+    };
+    let head =
+        format!("{app}, {style} style, on {input}\nmemory {memory}{shared}, policy {policy}, PEs {}\n", pes.join(", "));
     format!("{head}\n{}\n{}\n{}", answer(report, truth), runs(report), watched(report))
 }
 

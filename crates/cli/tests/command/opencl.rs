@@ -69,6 +69,16 @@ fn devices_are_listed_and_nothing_is_simulated_beside_them() {
         listing["resources"].as_array().unwrap().iter().map(|r| r["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["host", "opencl0", "opencl1"]);
     assert!(listing["resources"][1]["description"].as_str().unwrap().contains("Portable Computing Language"));
+    // Which mode from which size, and what was measured.
+    let from = listing["zero_copy_from"].as_u64();
+    for resource in &listing["resources"].as_array().unwrap()[1..] {
+        let sharing = &resource["sharing"];
+        assert_eq!(sharing["lends"], true);
+        let is_positive = |cost: &Value| ["copied_s", "mapped_s"].iter().all(|key| cost[key].as_f64().unwrap() > 0.0);
+        assert!(sharing["costs"].as_array().unwrap().iter().all(is_positive), "{sharing}");
+    }
+    // The first one lends; where mapping pays for the second, both do without copies.
+    assert_eq!(from.is_some(), listing["resources"][2]["sharing"]["mapping_pays_from"].is_u64(), "{done:?}");
 }
 
 #[test]
@@ -85,12 +95,20 @@ fn all_drivers_at_once() {
 /// and make none where memory is shared.
 #[test]
 fn applications_find_the_same_with_the_same_copies() {
-    let recording = recordings::find("cedr/pulse_doppler").map(|folder| folder.to_str().unwrap().to_owned());
+    let [pulses, echoes, reception] = ["cedr/pulse_doppler", "cedr/sar", "cedr/radar_correlator"]
+        .map(|name| recordings::find(name).map(|folder| folder.to_str().unwrap().to_owned()));
     let mut apps: Vec<Vec<&str>> = vec![vec!["2fft"], vec!["2fzf"], vec!["3zip"], vec!["radar-correlator"]];
     apps.push(vec!["sar", "--shape", "32x64"]);
     apps.push(vec!["pulse-doppler"]);
-    if let Some(folder) = &recording {
+    if let Some(folder) = &pulses {
         apps.push(vec!["pulse-doppler", "--input", folder]);
+    }
+    if let Some(folder) = &echoes {
+        apps.push(vec!["sar", "--input", folder]);
+    }
+    if let Some(folder) = &reception {
+        // What there is of it.
+        apps.push(vec!["radar-correlator", "--input", folder, "--points", "101"]);
     }
     for app in apps {
         for style in ["paper", "best"] {

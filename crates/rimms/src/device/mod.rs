@@ -191,6 +191,13 @@ pub trait Device: Send + Sync + fmt::Debug {
         false
     }
 
+    /// From how many bytes of a datum on it costs less to work on it where the host has it than to copy it in and out: in
+    /// [memory that this device lends](Self::lends_memory), or in the host's own. `None` where it never does, or
+    /// nobody knows: a runtime copies then, unless told otherwise. May measure when first asked.
+    fn zero_copy_from(&self, _lent: bool) -> Option<u64> {
+        None
+    }
+
     /// The block at this address, for the host to work on until it is freed; `None` where that cannot be.
     fn lend(&self, _address: u64) -> Option<Lent> {
         None

@@ -17,7 +17,7 @@ use super::plan::{place_on, uninitialised};
 use super::reserve::bring;
 use super::resources::Block;
 use super::transfer::{self, Move, Place};
-use crate::coherence::{Event, MemoryMode, ResourceId, ResourceSet, State};
+use crate::coherence::{Event, ResourceId, ResourceSet, State};
 use crate::device::Span;
 use crate::error::{Error, Result};
 use crate::op::Role;
@@ -96,10 +96,10 @@ impl Node {
         ((r.is_host() || is_shared) && is_ready).then(|| self.datum().host_span(self.region()))
     }
 
-    /// Do all resources work on it where it lies?
+    /// Do all resources work on it where it lies, so that nothing is copied?
     #[inline]
-    fn is_shared(&self) -> bool {
-        self.datum().resources.mode == MemoryMode::ZeroCopy
+    pub(crate) fn is_shared(&self) -> bool {
+        self.datum().is_shared()
     }
 
     /// Where all work on the same bytes, a device may have queued what reads them, or wrote them: waits for that, before
@@ -127,7 +127,7 @@ impl Node {
     #[cold]
     pub(crate) fn fetch_slowly(&self, r: ResourceId, role: Role, cause: Cause) -> Result<Located<'_>> {
         let datum = self.datum();
-        if !r.is_host() && datum.resources.mode != MemoryMode::ZeroCopy {
+        if !r.is_host() && !datum.is_shared() {
             let placed = bring(&[Usage::new(self, role)], r, &())?;
             return placed.into_iter().next().ok_or_else(|| datum.resources.gone(r));
         }
@@ -232,7 +232,7 @@ impl Node {
 
     /// `r` no longer has the newest bytes; a leaf that nobody else has is uninitialised then.
     pub(super) fn lose_on(&self, r: ResourceId) {
-        let mode = self.datum().resources.mode;
+        let mode = self.datum().mode;
         let lose = |state| mode.step(state, Event::Drop(r)).ok().map(|step| step.state);
         let _ = self.each_leaf(&mut |leaf| -> Result<(), ()> {
             leaf.change(lose);
@@ -242,7 +242,7 @@ impl Node {
 
     /// `r` no longer has a leaf's newest bytes, if anybody else does.
     pub(super) fn lose_unless_alone(&self, r: ResourceId) {
-        let mode = self.datum().resources.mode;
+        let mode = self.datum().mode;
         self.change(|state| {
             let left = mode.step(state, Event::Drop(r)).ok()?.state;
             (left != State::UNINITIALISED).then_some(left)
@@ -280,7 +280,7 @@ impl Node {
             return;
         }
         // The end of a write does not depend on what was before.
-        if let Ok(step) = self.datum().resources.mode.step(State::UNINITIALISED, Event::EndWrite(r)) {
+        if let Ok(step) = self.datum().mode.step(State::UNINITIALISED, Event::EndWrite(r)) {
             self.set_all(step.state);
         }
     }

@@ -14,7 +14,7 @@
 use super::node::{Node, Region};
 use super::residency::Residency;
 use super::resources::{Block, Resources};
-use crate::coherence::{ResourceId, State};
+use crate::coherence::{MemoryMode, ResourceId, State};
 use crate::device::Span;
 use crate::error::{Error, Result};
 use crate::op::Element;
@@ -42,6 +42,8 @@ pub(crate) struct Datum {
     /// Where they lie, if not behind the header.
     _lent: Option<Arc<Block>>,
     element: Element,
+    /// How its copies are kept coherent.
+    pub(super) mode: MemoryMode,
     name: Option<Box<str>>,
     pub(super) resources: Arc<Resources>,
     /// Made when a device first uses the datum, or a write first fails.
@@ -98,7 +100,7 @@ impl Owned {
         let absurd = || Error::HostMemory { bytes: len.saturating_mul(element.size()) };
         let bytes = len.checked_mul(element.size()).ok_or_else(absurd)?;
         // Blocks of a device begin on cache lines, and no further.
-        let lent = resources.lent(bytes.checked_add(align - HOST_ALIGN).ok_or_else(absurd)?)?;
+        let (mode, lent) = resources.storage(bytes.checked_add(align - HOST_ALIGN).ok_or_else(absurd)?)?;
         let behind = if lent.is_some() { 0 } else { bytes };
         let layout = behind
             .checked_add(size_of::<Datum>() + align - PLAIN)
@@ -130,6 +132,7 @@ impl Owned {
                 host,
                 _lent: lent,
                 element,
+                mode,
                 name: name.map(Into::into),
                 resources: resources.clone(),
                 residency: Mutex::new(None),
@@ -276,6 +279,12 @@ impl Datum {
     #[inline]
     pub(crate) fn root(&self) -> &Node {
         &self.root
+    }
+
+    /// Do all resources work on it where it lies, so that nothing is copied?
+    #[inline]
+    pub(crate) fn is_shared(&self) -> bool {
+        self.mode == MemoryMode::ZeroCopy
     }
 
     #[inline]

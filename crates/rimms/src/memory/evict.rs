@@ -164,7 +164,7 @@ impl Leaves<'_> {
     /// The block at `address` goes, if it may, nobody has taken it meanwhile, and all that lies in it lies elsewhere too.
     fn give_up(&self, mut locked: Locked<'_>, r: ResourceId, address: u64, may_go: bool) -> Outcome {
         let resources = &locked.datum().resources;
-        let mode = resources.mode;
+        let mode = locked.datum().mode;
         let residency = locked.get();
         let block = residency.block_at(r, address).map(|(_, block)| block.clone());
         // One more than nobody: us.

@@ -4,7 +4,7 @@ use super::node::Node;
 use super::operand::INLINE;
 use super::residency::contains;
 use super::resources::Resources;
-use crate::coherence::{MemoryMode, ResourceId};
+use crate::coherence::ResourceId;
 use crate::device::{DeviceError, DeviceErrorKind};
 use crate::error::Error;
 use smallvec::SmallVec;
@@ -22,11 +22,11 @@ pub(crate) fn can_never_hold<'a>(
 ) -> Option<Error> {
     let device = resources.device(r);
     let capacity = device.info().capacity?;
-    if r.is_host() || resources.mode == MemoryMode::ZeroCopy {
+    if r.is_host() {
         return None;
     }
     let (mut sum, mut most_rounded) = (0_u64, 0);
-    let operands = leading(operands, |node| node);
+    let operands = leading(operands.filter(|node| !node.is_shared()), |node| node);
     for node in &operands {
         let bytes = node.bytes() as u64;
         let footprint = device.footprint(bytes).max(bytes);

@@ -71,7 +71,7 @@ impl Node {
     #[cold]
     fn forget_what_is_lost(&self) {
         let datum = self.datum();
-        let (resources, mode) = (&datum.resources, datum.resources.mode);
+        let (resources, mode) = (&datum.resources, datum.mode);
         for r in resources.ids().filter(|r| resources.is_lost(*r)) {
             let mut locked = datum.lock();
             // The tree stays as it is while the lock is held.

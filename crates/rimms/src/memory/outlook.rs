@@ -34,6 +34,9 @@ impl Outlook {
     }
 
     fn add_leaf(&mut self, leaf: &Node) {
+        if leaf.is_shared() {
+            return; // nothing is copied
+        }
         let resources = leaf.datum().resources();
         let state = leaf.state();
         let (mut on, mut from) = (state.valid(), state.last());

@@ -97,7 +97,7 @@ impl<'a> Plan<'a> {
     /// # Errors
     /// The first copy that fails. Those before it were made, and the states say so.
     pub(super) fn carry_out(self, datum: &Datum, cause: Cause) -> Result<()> {
-        let (mode, r) = (datum.resources.mode, self.reader);
+        let (mode, r) = (datum.mode, self.reader);
         let read = |leaf: &Node, way| {
             if datum.resources.is_lost(r) {
                 return; // what has arrived there is gone
@@ -151,7 +151,7 @@ impl Node {
     /// `Uninitialised`, or no room for the plan.
     pub(super) fn plan_read<'a>(&'a self, residency: &Residency, r: ResourceId, here: &Span) -> Result<Plan<'a>> {
         let datum = self.datum();
-        let mode = datum.resources.mode;
+        let mode = datum.mode;
         let mut plan =
             Plan { reader: r, copies: Copies::default(), caches: SmallVec::new(), _aside: Aside::new(self, r)? };
         // The new state equals the old one where the host had its copy before.
@@ -195,7 +195,7 @@ impl Node {
         r: ResourceId,
     ) -> Option<(State, Place, Option<&'r Arc<Block>>)> {
         let state = self.uniform_state()?;
-        match self.datum().resources.mode.step(state, Event::Read(r)).ok()?.transfer {
+        match self.datum().mode.step(state, Event::Read(r)).ok()?.transfer {
             Some(Transfer::Copy { from, .. }) => {
                 let (place, block) = place_on(residency, from, self).ok()?;
                 Some((state, place, block))

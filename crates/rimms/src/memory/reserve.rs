@@ -23,7 +23,7 @@ use super::plan::{Copies, place_on};
 use super::registry::{Foresight, UNUSED};
 use super::resources::{Block, Resources};
 use super::transfer::{Move, Place};
-use crate::coherence::{MemoryMode, ResourceId, ResourceSet};
+use crate::coherence::{ResourceId, ResourceSet};
 use crate::device::{DeviceError, DeviceErrorKind, Rows, Span};
 use crate::error::{Error, Result};
 use crate::op::Role;
@@ -44,11 +44,14 @@ pub(crate) fn bring<'a>(operands: &[Usage<'a>], r: ResourceId, foresight: &dyn F
     let Some(resources) = operands.first().map(|one| &one.node().datum().resources) else {
         return Ok(Places::new());
     };
-    if r.is_host() || resources.mode == MemoryMode::ZeroCopy {
+    if r.is_host() {
         return operands.iter().map(|one| one.node().fetch(r, one.role(), Cause::Input)).collect();
     }
     if resources.is_lost(r) {
         return Err(resources.gone(r));
+    }
+    if operands.iter().any(|one| one.node().is_shared()) {
+        return bring_or_share(operands, r, foresight);
     }
     for (node, role) in operands.iter().map(Usage::parts) {
         node.forget_lost();
@@ -63,6 +66,18 @@ pub(crate) fn bring<'a>(operands: &[Usage<'a>], r: ResourceId, foresight: &dyn F
             return Ok(places);
         }
     }
+}
+
+/// The same where some operands stay where they are.
+#[cold]
+fn bring_or_share<'a>(operands: &[Usage<'a>], r: ResourceId, foresight: &dyn Foresight) -> Result<Places<'a>> {
+    let others: SmallVec<[_; INLINE]> = operands.iter().copied().filter(|one| !one.node().is_shared()).collect();
+    let mut brought = bring(&others, r, foresight)?.into_iter();
+    let place = |one: &Usage<'a>| match one.node().is_shared() {
+        true => one.node().fetch(r, one.role(), Cause::Input),
+        false => brought.next().ok_or_else(|| one.node().datum().resources.gone(r)),
+    };
+    operands.iter().map(place).collect()
 }
 
 /// Why not all operands have a place.

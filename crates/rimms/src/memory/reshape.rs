@@ -9,7 +9,7 @@ use super::claims::Claim;
 use super::node::{Node, Region};
 use super::plan::uninitialised;
 use super::residency::Residency;
-use crate::coherence::{MemoryMode, ResourceId, ResourceSet, State};
+use crate::coherence::{ResourceId, ResourceSet, State};
 use crate::error::Result;
 use crate::trace::Cause;
 
@@ -87,7 +87,7 @@ impl Node {
 
     /// What the leaves agree on. A resource counts only where it holds the view in one piece.
     fn agreement(&self, residency: &mut Residency) -> Result<Agreement> {
-        let zero_copy = self.datum().resources.mode == MemoryMode::ZeroCopy;
+        let zero_copy = self.datum().is_shared();
         let whole = |r: &ResourceId| r.is_host() || zero_copy || residency.locate(*r, self.region()).is_some();
         let mut common: Option<(ResourceSet, Option<ResourceId>)> = None;
         let mut missing = None;

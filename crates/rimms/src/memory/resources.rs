@@ -13,6 +13,9 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Acquire, Ord
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+/// What a device has lent for a datum.
+pub(super) type Storage = (Arc<Block>, Lent);
+
 /// One resource: its device, and who has how much of its memory.
 struct Resource {
     device: Arc<dyn Device>,
@@ -48,6 +51,8 @@ impl Drop for Operation<'_> {
 /// Shared by the runtime and all its data; outlives both.
 pub(crate) struct Resources {
     pub(crate) mode: MemoryMode,
+    /// Data of at least so many bytes are in mode `zero-copy` instead.
+    pub(crate) shared_from: usize,
     pub(crate) tally: Tally,
     /// The timeline, if one is kept.
     pub(crate) log: Option<Arc<Log>>,
@@ -55,7 +60,7 @@ pub(crate) struct Resources {
     pub(crate) links: Links,
     /// The resource of each queue's PE.
     queues: Vec<ResourceId>,
-    /// In mode `zero-copy`, whose memory data lie in, if any device lends its own.
+    /// Whose memory data in mode `zero-copy` lie in, if any device lends its own.
     lender: Option<ResourceId>,
     all: Vec<Resource>,
     any_lost: AtomicBool,
@@ -69,7 +74,7 @@ impl Resources {
     /// `devices[0]` is the host; `queues` are the resources that the PEs work on. With a limit, devices' operations are
     /// watched; with a log, what is done is entered there.
     pub(crate) fn new(
-        mode: MemoryMode,
+        (mode, shared_from): (MemoryMode, usize),
         devices: Vec<Arc<dyn Device>>,
         queues: Vec<ResourceId>,
         has_limit: bool,
@@ -87,11 +92,11 @@ impl Resources {
         };
         let lends = |(_, device): &(ResourceId, &Arc<dyn Device>)| device.lends_memory();
         let ids = (0..).map_while(ResourceId::new);
-        let lender = ids.zip(&devices).find(lends).map(|(r, _)| r).filter(|_| mode == MemoryMode::ZeroCopy);
+        let lender = ids.zip(&devices).find(lends).map(|(r, _)| r).filter(|_| shared_from < usize::MAX);
         let all = devices.into_iter().map(resource).collect();
         let (any_lost, unfreed) = (AtomicBool::new(false), Mutex::new(Vec::new()));
         let clock = has_limit.then(Instant::now);
-        Self { mode, tally, log, order, links, queues, lender, all, any_lost, clock, unfreed }
+        Self { mode, shared_from, tally, log, order, links, queues, lender, all, any_lost, clock, unfreed }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -191,11 +196,26 @@ impl Resources {
         }
     }
 
-    /// Storage for a datum, where a device lends its memory for that.
+    /// The mode of a datum of so many bytes, and its storage, where a device lends its memory for that.
     ///
     /// # Errors
-    /// No room there.
-    pub(super) fn lent(self: &Arc<Self>, bytes: usize) -> Result<Option<(Arc<Block>, Lent)>, Error> {
+    /// No room there, if there is to be.
+    #[inline]
+    pub(super) fn storage(self: &Arc<Self>, bytes: usize) -> Result<(MemoryMode, Option<Storage>), Error> {
+        if bytes < self.shared_from { Ok((self.mode, None)) } else { self.shared_storage(bytes) }
+    }
+
+    #[cold]
+    fn shared_storage(self: &Arc<Self>, bytes: usize) -> Result<(MemoryMode, Option<Storage>), Error> {
+        match self.lent(bytes) {
+            Ok(lent) => Ok((MemoryMode::ZeroCopy, lent)),
+            // Nobody has asked for it.
+            Err(_) if self.mode != MemoryMode::ZeroCopy => Ok((self.mode, None)),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn lent(self: &Arc<Self>, bytes: usize) -> Result<Option<Storage>, Error> {
         let Some(r) = self.lender else { return Ok(None) };
         let device = self.device(r);
         let block = self.allocate(r, bytes).map_err(|e| self.failure(e, "alloc", &device.info().name))?;

@@ -16,6 +16,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
+/// Bytes of what nobody has asked to share, at least: to allocate memory that is shared costs more than plain memory.
+const SMALL: usize = 4096;
+
 /// Chooses PEs, devices, memory mode and policy. Made by [`Runtime::builder`].
 ///
 /// ```
@@ -34,7 +37,8 @@ use std::time::Duration;
 pub struct RuntimeBuilder {
     cpus: Option<usize>,
     devices: Vec<Arc<dyn Device>>,
-    mode: MemoryMode,
+    /// By default what costs less.
+    mode: Option<MemoryMode>,
     policy: Arc<dyn Policy>,
     costs: Option<Given>,
     time_limit: Option<Duration>,
@@ -54,7 +58,7 @@ impl Default for RuntimeBuilder {
         Self {
             cpus: None,
             devices: Vec::new(),
-            mode: MemoryMode::default(),
+            mode: None,
             policy: Arc::new(Locality),
             costs: None,
             time_limit: None,
@@ -82,9 +86,11 @@ impl RuntimeBuilder {
         self
     }
 
-    /// How copies are kept coherent; by default `valid-set`.
+    /// How copies are kept coherent. By default in mode `valid-set`, but where all devices share the host's memory, data that
+    /// are so large that copies of them cost more than doing without are in mode `zero-copy`
+    /// ([`Device::zero_copy_from`], measured when the runtime is built; [`Runtime::zero_copy_from`] says the result).
     pub fn memory_mode(mut self, mode: MemoryMode) -> Self {
-        self.mode = mode;
+        self.mode = Some(mode);
         self
     }
 
@@ -160,17 +166,17 @@ impl RuntimeBuilder {
     /// # Errors
     /// [`Error::Config`] where there is no PE, more than tickets can name, two of one name, or mode `zero-copy` meets a device with a memory of its
     /// own; [`Error::TooManyResources`].
-    pub fn build(self) -> Result<Runtime> {
+    pub fn build(mut self) -> Result<Runtime> {
         let cpus = self.cpus.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
         if cpus > MAX_QUEUES {
             return Err(Error::Config(format!("{cpus} CPU PEs, but one runtime can have {MAX_QUEUES} PEs").into()));
         }
         let mut devices: Vec<Arc<dyn Device>> = vec![Arc::new(Host::new(cpus))];
-        devices.extend(self.devices);
+        devices.extend(std::mem::take(&mut self.devices));
         if devices.len() > MAX_RESOURCES {
             return Err(Error::TooManyResources { found: devices.len(), most: MAX_RESOURCES });
         }
-        if self.mode == MemoryMode::ZeroCopy && self.time_limit.is_some() {
+        if self.mode == Some(MemoryMode::ZeroCopy) && self.time_limit.is_some() {
             let why = "memory mode zero-copy: a device that takes too long may still write the host's memory, so there \
                        is no time limit";
             return Err(Error::Config(why.into()));
@@ -178,7 +184,7 @@ impl RuntimeBuilder {
         let mut pes: Vec<Pe> = Vec::new();
         for (id, device) in (0..).map_while(ResourceId::new).zip(&devices) {
             let info = device.info();
-            if self.mode == MemoryMode::ZeroCopy && !info.shares_host_memory {
+            if self.mode == Some(MemoryMode::ZeroCopy) && !info.shares_host_memory {
                 let why = format!("memory mode zero-copy: {} does not share the host's memory", info.name);
                 return Err(Error::Config(why.into()));
             }
@@ -207,11 +213,11 @@ impl RuntimeBuilder {
         }
         let measures = self.costs.as_ref().map_or(self.policy.needs_costs(), |given| !given.fixed);
         static RUNTIMES: AtomicU64 = AtomicU64::new(1);
-        let resources = devices.len();
+        let (resources, shared_from) = (devices.len(), self.shared_from(&devices));
         let shared = Arc::new(Shared {
             id: RUNTIMES.fetch_add(1, Relaxed),
             resources: Arc::new(Resources::new(
-                self.mode,
+                (self.mode.unwrap_or_default(), shared_from),
                 devices,
                 pes.iter().map(Pe::resource).collect(),
                 self.time_limit.is_some(),
@@ -229,6 +235,23 @@ impl RuntimeBuilder {
         let monitor = Monitor::start(&shared, self.watch)?;
         let allowed = PeSet::all(&shared.pes);
         Ok(Runtime { core: Arc::new(Core { shared, monitor }), allowed, blocking: false })
+    }
+
+    /// From how many bytes on data are in mode `zero-copy`, if any are. `devices[0]` is the host.
+    fn shared_from(&self, devices: &[Arc<dyn Device>]) -> usize {
+        let others = devices.get(1..).unwrap_or_default();
+        let lender = others.iter().position(|device| device.lends_memory());
+        let pays = || {
+            // Where one of them has to copy, all do: a datum is in one mode.
+            let from = others.iter().enumerate().map(|(i, device)| device.zero_copy_from(Some(i) == lender));
+            let from = from.collect::<Option<Vec<u64>>>()?.into_iter().max()?;
+            usize::try_from(from).ok().map(|from| from.max(SMALL))
+        };
+        match self.mode {
+            Some(MemoryMode::ZeroCopy) => 0,
+            None if self.time_limit.is_none() => pays().unwrap_or(usize::MAX),
+            _ => usize::MAX,
+        }
     }
 }
 

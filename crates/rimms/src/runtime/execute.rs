@@ -169,7 +169,7 @@ impl Shared {
         traced: &Option<Traced<'_>>,
     ) -> Result<(), Box<Stop>> {
         let mut operands: Places<'_> = SmallVec::new();
-        if pe.resource.is_host() || self.resources.mode == MemoryMode::ZeroCopy {
+        if pe.resource.is_host() || job.operands.iter().all(|one| one.node().is_shared()) {
             for (node, role) in job.operands.iter().map(Usage::parts) {
                 let span = match node.at_hand(pe.resource, role) {
                     Some(span) => span,
@@ -223,7 +223,11 @@ impl Shared {
         holds: &mut Holds<'a>,
     ) -> Result<()> {
         for (place, one) in bring(job.operands, pe.resource, &Foresight(self))?.into_iter().zip(job.operands) {
-            operands.push(Operand::on_device(place.span, one.role()));
+            operands.push(match one.node().is_shared() {
+                false => Operand::on_device(place.span, one.role()),
+                // SAFETY: as in `place_and_launch`.
+                true => unsafe { Operand::in_host_memory(place.span, one.role()) },
+            });
             holds.push(place.hold);
         }
         Ok(())

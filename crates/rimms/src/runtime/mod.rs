@@ -262,7 +262,13 @@ impl Runtime {
         self.core.costs.table(&names)
     }
 
-    /// The memory mode.
+    /// From how many bytes on data are in mode `zero-copy`, whatever [`memory_mode`](Self::memory_mode) says of others: 0
+    /// in that mode; as measured where none was asked for; `None` where all data are in the one mode.
+    pub fn zero_copy_from(&self) -> Option<usize> {
+        Some(self.core.resources.shared_from).filter(|from| *from < usize::MAX)
+    }
+
+    /// The memory mode, of [large data](Self::zero_copy_from) apart.
     pub fn memory_mode(&self) -> MemoryMode {
         self.core.resources.mode
     }

@@ -7,7 +7,7 @@ use rimms::device::faulty::{Fault, Faulty, Plan};
 use rimms::device::opencl::Memory;
 use rimms::device::sim::HeapKind;
 use rimms::op::{ClLaunch, UserOp};
-use rimms::{Complex32, Error, Runtime, arg_mut, sched};
+use rimms::{Complex32, Error, MemoryMode, Runtime, arg_mut, sched};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -64,7 +64,7 @@ fn whatever_fails_is_done_elsewhere() {
     // Gives how many operations there were.
     let run = |plan| {
         let device = Arc::new(Faulty::new(devices(Memory::Driver).remove(0), plan));
-        let builder = Runtime::builder().cpus(1).shared_device(device.clone());
+        let builder = Runtime::builder().cpus(1).memory_mode(MemoryMode::ValidSet).shared_device(device.clone());
         let rt = builder.policy(sched::by_name("round-robin").unwrap()).build().unwrap();
         let mut x = rt.alloc::<Complex32>(256).unwrap();
         let mut y = rt.alloc::<Complex32>(256).unwrap();

@@ -5,10 +5,11 @@ use crate::suite::devices;
 use rimms::device::opencl::{Memory, OpenCl};
 use rimms::device::{Device, sim::HeapKind};
 use rimms::op::{ClLaunch, UserOp};
-use rimms::{Complex32, Runtime, RuntimeBuilder, arg, arg_mut, sched};
+use rimms::{Complex32, MemoryMode, Runtime, RuntimeBuilder, arg, arg_mut, sched};
 
 pub(crate) fn runtime(devices: Vec<OpenCl>) -> Runtime {
-    devices.into_iter().fold(Runtime::builder().cpus(1), RuntimeBuilder::device).build().unwrap()
+    let builder = Runtime::builder().cpus(1).memory_mode(MemoryMode::ValidSet);
+    devices.into_iter().fold(builder, RuntimeBuilder::device).build().unwrap()
 }
 
 #[test]
@@ -39,7 +40,8 @@ fn devices_that_pass_data_to_and_fro_wait_for_each_other() {
     const N: usize = 1 << 16;
     let devices = devices(Memory::Driver);
     // A policy that measures nothing, and so waits for no launch.
-    let builder = Runtime::builder().cpus(0).policy(sched::by_name("round-robin").unwrap());
+    let builder = Runtime::builder().cpus(0).memory_mode(MemoryMode::ValidSet);
+    let builder = builder.policy(sched::by_name("round-robin").unwrap());
     let rt = devices.into_iter().fold(builder, RuntimeBuilder::device).build().unwrap();
     let on = [rt.on("opencl0").unwrap(), rt.on("opencl1").unwrap()];
     let mut data = [rt.alloc::<Complex32>(N).unwrap(), rt.alloc::<Complex32>(N).unwrap()];
@@ -118,7 +120,8 @@ fn ops_of_the_users_own_take_fragments_at_any_place_and_tiles() {
 fn a_chain_is_queued_and_only_its_end_is_waited_for() {
     for device in devices(Memory::Driver) {
         let name = device.info().name.clone();
-        let rt = Runtime::builder().cpus(0).device(device).build().unwrap().on(&name).unwrap();
+        let builder = Runtime::builder().cpus(0).memory_mode(MemoryMode::ValidSet).device(device);
+        let rt = builder.build().unwrap().on(&name).unwrap();
         let mut x = rt.alloc::<f32>(1 << 16).unwrap();
         x.overwrite().unwrap().fill(1.0).unwrap();
         for _ in 0..300 {

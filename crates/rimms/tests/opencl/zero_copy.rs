@@ -1,11 +1,15 @@
 //! Mode `zero-copy`: in memory that the device lends, where the driver has fine-grain shared virtual memory, and by mapping.
 
 use crate::suite::devices;
+use rimms::device::Device;
 use rimms::device::faulty::{Fault, Faulty, Plan};
 use rimms::device::opencl::Memory;
-use rimms::device::{Device, sim::HeapKind};
+use rimms::device::sim::{HeapKind, Sim};
 use rimms::{Complex32, MemoryMode, ResourceId, Runtime, sched};
 use std::sync::Arc;
+use std::time::Duration;
+
+const LONG: Duration = Duration::from_secs(60);
 
 /// Devices that lend memory, if the driver lets them, and devices that do not.
 const WAYS: [Memory; 2] = [Memory::Driver, Memory::Slab { bytes: 1 << 20, heap: HeapKind::TwoLevel }];
@@ -135,4 +139,43 @@ fn half_an_update_is_not_taken_for_the_old_bytes() {
             assert!(right, "operation {nth}: {done}, {found:?}");
         }
     }
+}
+
+/// Without a mode: large data are shared, small ones copied, also in one call; beside a device that shares nothing all are.
+#[test]
+#[ignore = "run once a driver"]
+fn by_default_large_data_are_shared_and_small_ones_are_not() {
+    let one = || Runtime::builder().cpus(1).device(devices(Memory::Driver).remove(0));
+    let rt = one().build().unwrap();
+    let from = rt.zero_copy_from().unwrap();
+    assert!((4096..=1 << 20).contains(&from), "{from}");
+    assert_eq!(rt.memory_mode(), MemoryMode::ValidSet);
+    let on = rt.on("opencl0").unwrap();
+    for (len, copies) in [(from / 4, 0), (from / 8, 2)] {
+        let before = rt.counters().copies();
+        let (mut x, mut y) = (rt.alloc::<f32>(len).unwrap(), rt.alloc::<f32>(len).unwrap());
+        x.overwrite().unwrap().fill(1.0).unwrap();
+        on.scale(2.0, &x, &mut y).unwrap();
+        assert_eq!(y.read().unwrap()[len - 1], 2.0);
+        assert_eq!(rt.counters().copies() - before, copies, "{len} floats");
+    }
+    // A large matrix times a small one: the small one is copied in, and out again.
+    let (rows, inner) = (from / 4, 8);
+    let before = rt.counters().copies();
+    let (mut a, mut b, mut c) =
+        (rt.alloc::<f32>(rows * inner).unwrap(), rt.alloc::<f32>(inner).unwrap(), rt.alloc::<f32>(rows).unwrap());
+    a.overwrite().unwrap().fill(1.0).unwrap();
+    b.overwrite().unwrap().fill(3.0).unwrap();
+    on.gemm(rows, inner, 1, &a, &b, &mut c).unwrap();
+    assert_eq!(c.read().unwrap()[rows - 1], 24.0);
+    on.scale_in_place(2.0, &mut b).unwrap();
+    assert_eq!(b.read().unwrap()[7], 6.0);
+    assert_eq!(rt.counters().copies() - before, 2);
+
+    let builders = [one().device(Sim::acc("acc0", 1 << 20, Default::default()).unwrap()), one().time_limit(LONG)];
+    for builder in builders {
+        assert_eq!(builder.build().unwrap().zero_copy_from(), None);
+    }
+    let named = one().memory_mode(MemoryMode::ZeroCopy).build().unwrap();
+    assert_eq!(named.zero_copy_from(), Some(0));
 }

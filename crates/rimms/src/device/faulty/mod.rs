@@ -171,6 +171,10 @@ impl Device for Faulty {
         self.inner.lends_memory()
     }
 
+    fn zero_copy_from(&self, lent: bool) -> Option<u64> {
+        self.inner.zero_copy_from(lent)
+    }
+
     fn lend(&self, address: u64) -> Option<Lent> {
         self.inner.lend(address)
     }

@@ -31,12 +31,14 @@ mod program;
 mod queue;
 mod raw;
 mod scratch;
+mod sharing;
 mod staging;
 mod svm;
 mod user;
 
 pub use memory::Memory;
 pub use probe::{Found, find, find_with};
+pub use sharing::{Sharing, SharingCost};
 
 use super::{
     Capability, Device, DeviceError, DeviceErrorKind, DeviceInfo, HostSource, HostTarget, Lent, Operand, Operation,
@@ -72,6 +74,8 @@ pub struct OpenCl {
     scratch: Mutex<Scratch>,
     /// Why it is gone, once it is.
     lost: OnceLock<Box<str>>,
+    /// None where host and device share no memory, or it could not be measured.
+    sharing: OnceLock<Option<Sharing>>,
 }
 
 impl OpenCl {
@@ -90,7 +94,24 @@ impl OpenCl {
             name,
         };
         let programs = Mutex::new(Programs::new(&driver, &format!("{platform}\n{version}")));
-        Ok(Self { driver, info, memory, programs, scratch: Mutex::default(), lost: OnceLock::new() })
+        Ok(Self {
+            driver,
+            info,
+            memory,
+            programs,
+            scratch: Mutex::default(),
+            lost: OnceLock::new(),
+            sharing: OnceLock::new(),
+        })
+    }
+
+    /// What copies cost beside working on the host's memory, measured when first asked for (some milliseconds). `None` where host and
+    /// device share no memory, where the device's is [limited](Memory::Slab), and where measuring failed.
+    pub fn sharing(&self) -> Option<&Sharing> {
+        if !self.info.shares_host_memory || self.memory.is_slab() {
+            return None;
+        }
+        self.sharing.get_or_init(|| Sharing::measure(self).ok()).as_ref()
     }
 
     /// Refuses if the device is gone, as it is when something failed that nobody has waited for.
@@ -210,6 +231,13 @@ impl Device for OpenCl {
 
     fn lends_memory(&self) -> bool {
         self.memory.is_shared()
+    }
+
+    fn zero_copy_from(&self, lent: bool) -> Option<u64> {
+        if lent && self.memory.is_shared() {
+            return Some(0);
+        }
+        self.sharing()?.mapping_pays_from().map(|bytes| bytes as u64)
     }
 
     fn lend(&self, address: u64) -> Option<Lent> {

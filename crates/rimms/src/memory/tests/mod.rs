@@ -16,7 +16,7 @@ fn resources(memory: u64) -> (Arc<Resources>, ResourceId) {
     let acc = Sim::acc("acc0", memory, Default::default()).unwrap();
     let devices: Vec<Arc<dyn crate::device::Device>> = vec![Arc::new(Host::new(1)), Arc::new(acc)];
     (
-        Arc::new(Resources::new(MemoryMode::ValidSet, devices, vec![ResourceId::HOST; 2], false, None)),
+        Arc::new(Resources::new((MemoryMode::ValidSet, usize::MAX), devices, vec![ResourceId::HOST; 2], false, None)),
         ResourceId::new(1).unwrap(),
     )
 }
