@@ -73,9 +73,10 @@ pub(crate) struct DataflowArgs {
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     pub(crate) flow: Vec<Dataflow>,
 
-    /// The accelerator: a simulated one, or one with an OpenCL driver, such as opencl0
-    #[arg(long, value_name = "PE", default_value = "acc0")]
-    pub(crate) acc: String,
+    /// The accelerator: a simulated one, or one with an OpenCL driver, such as opencl0; or two, such as opencl0,opencl1, of
+    /// which the second does what comes after the first
+    #[arg(long, value_name = "PE[,PE]", default_value = "acc0", value_delimiter = ',', num_args = 1)]
+    pub(crate) acc: Vec<String>,
 
     /// The most points; sizes are the powers of two from 64 on
     #[arg(long, value_name = "N", default_value_t = 1 << 20)]

@@ -131,6 +131,29 @@ fn applications_find_the_same_with_the_same_copies() {
     }
 }
 
+/// From one device to another of the same platform: copies directly, in no mode more than on simulated ones; none in
+/// mode zero-copy.
+#[test]
+fn dataflow_goes_from_device_to_device() {
+    let args = ["bench", "dataflow", "--json", "--quick", "--flow", "2fft", "--acc", "opencl0,opencl1"];
+    let Some(done) = with_pocl(&args) else { return };
+    let listing = report(&done);
+    let row = |memory: &str, points: u64| {
+        let is_it =
+            |row: &&Value| row["placement"] == "acc-other" && row["memory"] == memory && row["points"] == points;
+        listing["rows"].as_array().unwrap().iter().find(is_it).unwrap().clone()
+    };
+    for points in [64, 128] {
+        for (memory, copies, read) in
+            [("reference", 4, 0), ("last-resource", 2, 1), ("valid-set", 2, 1), ("zero-copy", 0, 0)]
+        {
+            let row = row(memory, points);
+            assert_eq!((&row["copies"], &row["copies_read"]), (&copies.into(), &read.into()), "{row}");
+            assert!(row["max_error"].as_f64().unwrap() < 1e-4, "{row}");
+        }
+    }
+}
+
 #[test]
 fn the_chain_is_measured_beside_plain_opencl() {
     let Some(done) = with_pocl(&["bench", "chain", "--quick", "--json"]) else { return };

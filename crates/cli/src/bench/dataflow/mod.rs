@@ -6,7 +6,8 @@
 //! | `2fzf` | both FFTs | product, inverse FFT |
 //! | `3zip` | both products of inputs | their product |
 //!
-//! A placement names the PE of the first and of the second part: `cpu-acc` is the paper's CPU–ACC.
+//! A placement names the PE of the first and of the second part: `cpu-acc` is the paper's CPU–ACC, `acc-other` goes from one
+//! accelerator to another.
 //!
 //! The modes of a row's chain run in turn, lap by lap, so that whatever else the machine does meets all of them. A lap's
 //! time is that of its calls with the copies they need; as in the paper, the result stays where it is. What it takes until
@@ -38,9 +39,10 @@ const TOLERANCE: f64 = 1e-4;
 
 const CPU: &str = "cpu0";
 
-/// Who makes the first calls, and who the rest: the CPU, or the accelerator.
-fn placements(acc: &str) -> [(&'static str, [&str; 2]); 4] {
-    [("cpu-cpu", [CPU, CPU]), ("cpu-acc", [CPU, acc]), ("acc-cpu", [acc, CPU]), ("acc-acc", [acc, acc])]
+/// Who makes the first calls, and who the rest: the CPU, the accelerator, or another one.
+fn placements<'a>(acc: &'a str, other: Option<&'a str>) -> Vec<(&'static str, [&'a str; 2])> {
+    let alone = [("cpu-cpu", [CPU, CPU]), ("cpu-acc", [CPU, acc]), ("acc-cpu", [acc, CPU]), ("acc-acc", [acc, acc])];
+    alone.into_iter().chain(other.map(|other| ("acc-other", [acc, other]))).collect()
 }
 
 /// How long a row is measured: laps until the time is up, so many at least and at most.
@@ -87,17 +89,22 @@ pub(super) fn run(args: &DataflowArgs) -> Result<String, Failure> {
     let all = [Dataflow::TwoFft, Dataflow::TwoFzf, Dataflow::ThreeZip];
     let flows = if args.flow.is_empty() { &all[..] } else { &args.flow };
     let machine = Machine::default();
-    let runtimes = runtimes(&machine, &args.acc)?;
+    let (acc, other) = match &args.acc[..] {
+        [acc] => (acc, None),
+        [acc, other] => (acc, Some(other.as_str())),
+        several => return Err(Failure::Usage(format!("--acc: one PE or two are wanted, not {}", several.len()))),
+    };
+    let runtimes = runtimes(&machine, &args.acc.join(","))?;
     let mut rows = Vec::new();
     for flow in flows {
         for points in (0..).map_while(|i| SMALLEST.checked_shl(i).filter(|n| (SMALLEST..=most).contains(n))) {
-            for (placement, pes) in placements(&args.acc) {
+            for (placement, pes) in placements(acc, other) {
                 rows.extend(measured(*flow, points, placement, pes, &runtimes, &effort)?);
             }
         }
     }
-    if machine::is_simulated(&args.acc) {
-        output::note(&format!("simulated: {}", args.acc));
+    for acc in args.acc.iter().filter(|acc| machine::is_simulated(acc)) {
+        output::note(&format!("simulated: {acc}"));
     }
     if args.json { output::json(&Listing { rows }) } else { Ok(text(&rows)) }
 }
