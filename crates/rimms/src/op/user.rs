@@ -52,8 +52,10 @@ pub(super) enum Kernel {
     /// On one work-item, in a simulated memory.
     Items(ItemKernel),
     /// In OpenCL C.
+    #[cfg_attr(not(feature = "opencl"), allow(dead_code))]
     OpenCl(ClKernel),
     /// In CUDA C or PTX.
+    #[cfg_attr(not(feature = "cuda"), allow(dead_code))]
     Cuda(CuKernel),
 }
 
@@ -253,6 +255,7 @@ impl UserCall {
     }
 
     /// The kernel in OpenCL C, if there is one.
+    #[cfg_attr(not(feature = "opencl"), allow(dead_code))]
     pub(crate) fn opencl(&self) -> Option<&ClKernel> {
         match &self.op.0.kernels[Target::OpenCl as usize] {
             Some(Kernel::OpenCl(kernel)) => Some(kernel),
@@ -261,6 +264,7 @@ impl UserCall {
     }
 
     /// The kernel in CUDA C or PTX, if there is one.
+    #[cfg_attr(not(feature = "cuda"), allow(dead_code))]
     pub(crate) fn cuda(&self) -> Option<&CuKernel> {
         match &self.op.0.kernels[Target::Cuda as usize] {
             Some(Kernel::Cuda(kernel)) => Some(kernel),
@@ -269,6 +273,7 @@ impl UserCall {
     }
 
     /// What an OpenCL or CUDA kernel's launch is made from, for operands of so many elements each.
+    #[cfg_attr(not(any(feature = "opencl", feature = "cuda")), allow(dead_code))]
     pub(crate) fn cl_call<'a>(&'a self, lens: &'a [usize]) -> ClCall<'a> {
         ClCall { lens, params: self.params() }
     }
