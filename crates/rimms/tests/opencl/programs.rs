@@ -98,20 +98,26 @@ fn ramp() -> UserOp {
 #[test]
 #[ignore = "run once a driver"]
 fn ops_of_the_users_own_take_fragments_at_any_place_and_tiles() {
-    let (rt, ramp) = (runtime(devices(Memory::Driver)).on("opencl0").unwrap(), ramp());
-    let (mut x, mut y) = (rt.alloc::<f32>(24 * 35).unwrap(), rt.alloc::<f32>(24 * 35).unwrap());
-    // 35 floats are no multiple of what any driver asks of a part of a buffer.
-    x.overwrite().unwrap().write_with(|i| i as f32).unwrap();
-    rt.fill(-1.0, &mut y).unwrap();
-    x.fragment(24).unwrap();
-    y.fragment(24).unwrap();
-    for i in (0..24).step_by(2) {
-        rt.call(&ramp.with(0.5_f32), &mut [arg(&x[i]), arg_mut(&mut y[i])]).unwrap();
-    }
-    y.join().unwrap();
-    for (i, found) in y.read().unwrap().iter().enumerate() {
-        let wanted = if (i / 35) % 2 == 0 { i as f32 + 0.5 * (i % 35) as f32 } else { -1.0 };
-        assert_eq!(*found, wanted, "element {i}");
+    let slab = Memory::Slab { bytes: 1 << 20, heap: HeapKind::NextFit };
+    let ways =
+        [(Memory::Driver, MemoryMode::ValidSet), (Memory::Driver, MemoryMode::ZeroCopy), (slab, MemoryMode::ZeroCopy)];
+    for (memory, mode) in ways {
+        let builder = Runtime::builder().cpus(0).memory_mode(mode).device(devices(memory).remove(0));
+        let (rt, ramp) = (builder.build().unwrap(), ramp());
+        let (mut x, mut y) = (rt.alloc::<f32>(24 * 35).unwrap(), rt.alloc::<f32>(24 * 35).unwrap());
+        // 35 floats are no multiple of what any driver asks of a part of a buffer.
+        x.overwrite().unwrap().write_with(|i| i as f32).unwrap();
+        rt.fill(-1.0, &mut y).unwrap();
+        x.fragment(24).unwrap();
+        y.fragment(24).unwrap();
+        for i in (0..24).step_by(2) {
+            rt.call(&ramp.with(0.5_f32), &mut [arg(&x[i]), arg_mut(&mut y[i])]).unwrap();
+        }
+        y.join().unwrap();
+        for (i, found) in y.read().unwrap().iter().enumerate() {
+            let wanted = if (i / 35) % 2 == 0 { i as f32 + 0.5 * (i % 35) as f32 } else { -1.0 };
+            assert_eq!(*found, wanted, "element {i}, {mode}, {memory:?}");
+        }
     }
 }
 

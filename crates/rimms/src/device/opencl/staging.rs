@@ -117,3 +117,6 @@ impl Staging {
         Ok(at)
     }
 }
+
+#[cfg(test)]
+mod tests;
