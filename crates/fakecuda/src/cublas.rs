@@ -86,6 +86,22 @@ exports! { Whose::Library;
     fn cublasSetStream_v2(handle: Handle, stream: Handle) {
         *HANDLES.lock().get_mut(&handle.addr()).ok_or(NOT_INITIALIZED)? = stream.addr();
     }
+    fn cublasCsscal_v2(handle: Handle, n: c_int, factor: *const f32, x: Handle, step: c_int) {
+        let stream = HANDLES.lock().get(&handle.addr()).copied().ok_or(NOT_INITIALIZED)?;
+        let stream = state::stream(without_provenance_mut(stream)).map_err(|_| INVALID_VALUE)?;
+        let (start, floats, factor) = (x.addr(), 2 * n as usize, take(factor)?);
+        if step != 1 || !with_state(|state| state.is_ours(start, floats * 4)) {
+            return Err(INVALID_VALUE);
+        }
+        stream.queue(move || {
+            for at in (start..).step_by(4).take(floats) {
+                let mut value = 0.0_f32;
+                copy(at, (&raw mut value).expose_provenance(), 4);
+                value *= factor;
+                copy((&raw const value).expose_provenance(), at, 4);
+            }
+        });
+    }
     fn cublasSgemm_v2(
         handle: Handle,
         turn_a: c_uint,

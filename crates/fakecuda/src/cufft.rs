@@ -49,6 +49,17 @@ exports! { Whose::Library;
         with_state(|state| state.others += 1);
         give(plan, number)?;
     }
+    fn cufftPlan1d(plan: *mut c_int, n: c_int, kind: c_uint, batch: c_int) {
+        if kind != C2C || n < 1 || batch < 1 {
+            return Err(INVALID_VALUE);
+        }
+        let number = NEXT.fetch_add(1, Relaxed);
+        let [n, batch] = [n, batch].map(|n| n as usize);
+        let shape = Some(Shape { n, batch, in_distance: n, out_distance: n });
+        PLANS.lock().insert(number, Plan { shape, stream: 0, has_room: true });
+        with_state(|state| state.others += 1);
+        give(plan, number)?;
+    }
     fn cufftDestroy(plan: c_int) {
         PLANS.lock().remove(&plan).ok_or(INVALID_PLAN)?;
         with_state(|state| state.others -= 1);

@@ -91,6 +91,12 @@ exports! { Whose::Driver;
     fn cuCtxPushCurrent_v2(context: Handle) {
         state::push_context(state::device_of(context)?);
     }
+    fn cuCtxSetCurrent(context: Handle) {
+        let _ = state::pop_context();
+        if !context.is_null() {
+            state::push_context(state::device_of(context)?);
+        }
+    }
     fn cuCtxPopCurrent_v2(context: *mut Handle) {
         let device = state::pop_context()?;
         if !context.is_null() {

@@ -10,6 +10,12 @@ use std::sync::Arc;
 /// The first line of what our NVRTC makes: where the compiled library is.
 pub(crate) const MARK: &str = "// fakecuda ";
 
+/// What stands before that in what is no PTX, but the device's own code.
+pub(crate) const OWN_CODE: &str = "// code ";
+
+/// What a driver says of PTX that is newer than it is.
+const UNSUPPORTED_PTX: u32 = 222;
+
 pub(crate) enum Program {
     Compiled(Library),
     Ptx(String),
@@ -24,7 +30,11 @@ static TURN: Mutex<()> = Mutex::new(());
 
 impl Program {
     pub(crate) fn of(image: &str) -> Result<Self, u32> {
-        if let Some(rest) = image.strip_prefix(MARK) {
+        let code = image.strip_prefix(OWN_CODE);
+        if code.is_none() && std::env::var_os("FAKECUDA_OLD").is_some() {
+            return Err(UNSUPPORTED_PTX);
+        }
+        if let Some(rest) = code.unwrap_or(image).strip_prefix(MARK) {
             // SAFETY: made by our NVRTC from a kernel's source; it has no initialisers that do anything.
             return unsafe { Library::new(rest.trim_end()) }.map(Self::Compiled).map_err(|_| INVALID_IMAGE);
         }

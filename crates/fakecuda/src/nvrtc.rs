@@ -5,7 +5,7 @@
 //! text that it was made from, and named in what is given as PTX.
 
 use crate::calls::{Whose, exports};
-use crate::emulate::MARK;
+use crate::emulate::{MARK, OWN_CODE};
 use crate::foreign::{give, slice, text};
 use crate::state::Handle;
 use parking_lot::Mutex;
@@ -85,7 +85,7 @@ exports! { Whose::Library;
     fn nvrtcCompileProgram(program: Handle, count: c_int, options: *const *const c_char) {
         for option in slice(options, count as usize) {
             let option = text(*option)?;
-            let architecture = option.strip_prefix("--gpu-architecture=compute_").and_then(|it| it.parse().ok());
+            let architecture = option.strip_prefix("--gpu-architecture=").and_then(|it| it.split_once('_')?.1.parse().ok());
             if option.starts_with("--gpu") && architecture.is_none_or(|it: c_int| !ARCHITECTURES.contains(&it)) {
                 return Err(INVALID_OPTION);
             }
@@ -107,6 +107,14 @@ exports! { Whose::Library;
     }
     fn nvrtcGetPTX(program: Handle, to: *mut c_char) {
         give_text(to, &with(program, |source| source.ptx.clone().ok_or(OUT_OF_ORDER))?)?;
+    }
+    fn nvrtcGetCUBINSize(program: Handle, bytes: *mut usize) {
+        let length = with(program, |source| Ok(source.ptx.as_ref().ok_or(OUT_OF_ORDER)?.len()))?;
+        give(bytes, OWN_CODE.len() + length + 1)?;
+    }
+    fn nvrtcGetCUBIN(program: Handle, to: *mut c_char) {
+        let ptx = with(program, |source| source.ptx.clone().ok_or(OUT_OF_ORDER))?;
+        give_text(to, &format!("{OWN_CODE}{ptx}"))?;
     }
     fn nvrtcGetProgramLogSize(program: Handle, bytes: *mut usize) {
         give(bytes, with(program, |source| Ok(source.log.len()))? + 1)?;

@@ -87,13 +87,8 @@ impl Libraries {
         self.folder.path()
     }
 
-    /// Puts it first on the library path of a command that is about to be run.
+    /// Makes it the library path of a command that is about to be run: no other library of these names is found before it, or instead.
     pub fn use_in<'c>(&self, command: &'c mut Command) -> &'c mut Command {
-        let mut path = self.path().as_os_str().to_owned();
-        if let Some(rest) = std::env::var_os("LD_LIBRARY_PATH").filter(|rest| !rest.is_empty()) {
-            path.push(":");
-            path.push(rest);
-        }
-        command.env("LD_LIBRARY_PATH", path)
+        command.env("LD_LIBRARY_PATH", self.path())
     }
 }

@@ -131,7 +131,8 @@ impl Drop for Core {
 
 impl Runtime {
     /// The CPUs and every real device found, with the default memory mode and policy.
-    /// Simulated devices are only used when asked for: [`Runtime::builder`].
+    /// Simulated devices are only used when asked for: [`Runtime::builder`]. A GPU with a CUDA and an OpenCL driver is
+    /// there twice, each time with memory of its own: whoever does not want that takes the devices one by one.
     ///
     /// # Errors
     /// Where the machine cannot be looked at.

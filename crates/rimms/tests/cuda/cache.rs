@@ -39,3 +39,20 @@ fn what_is_damaged_is_compiled_anew() {
         assert_eq!(std::fs::read(&files[0]).unwrap(), kept);
     }
 }
+
+/// PTX that is newer than the driver is of no use to it: it is given the device's own code, which is kept.
+#[test]
+#[ignore = "run by main"]
+fn a_driver_that_does_not_know_the_ptx_is_given_code() {
+    let control = Control::load().unwrap();
+    let _ = std::fs::remove_dir_all(PathBuf::from(std::env::var_os("XDG_CACHE_HOME").unwrap()));
+    let compiled = || {
+        let before = control.calls("nvrtcCompileProgram");
+        let rt = runtime(devices(Memory::Driver)).on("cuda0").unwrap().blocking();
+        let mut x = rt.alloc::<f32>(64).unwrap();
+        rt.fill(3.0, &mut x).unwrap();
+        assert_eq!(x.read().unwrap()[..], [3.0; 64]);
+        control.calls("nvrtcCompileProgram") - before
+    };
+    assert_eq!([compiled(), compiled()], [2, 0]);
+}

@@ -8,6 +8,7 @@ mod cache;
 #[path = "../common/child.rs"]
 mod child;
 mod failures;
+mod hardware;
 mod programs;
 mod suite;
 
@@ -78,7 +79,14 @@ fn programs_on_two_devices() {
 #[test]
 fn a_damaged_cache() {
     if has_compiler() {
-        passes(&all(), "cache::", &[], 60);
+        passes(&all(), "cache::what_is", &[], 60);
+    }
+}
+
+#[test]
+fn a_driver_older_than_the_compiler() {
+    if has_compiler() {
+        passes(&all(), "cache::a_driver", &[("FAKECUDA_OLD", "1")], 60);
     }
 }
 

@@ -116,7 +116,7 @@ fn more_data_than_memory_passes_through() {
 }
 
 /// A kernel that shows where it was given a wrong pointer: it writes all of its operand.
-fn ramp() -> UserOp {
+pub(crate) fn ramp() -> UserOp {
     const SOURCE: &str = r#"
         extern "C" __global__ void ramp(const float *x, float *y, unsigned n, float factor) {
             extern __shared__ float shared[];

@@ -162,6 +162,8 @@ library! {
     fn nvrtcCompileProgram(program: nvrtc::nvrtcProgram, count: c_int, options: *const *const c_char);
     fn nvrtcGetPTXSize(program: nvrtc::nvrtcProgram, bytes: *mut usize);
     fn nvrtcGetPTX(program: nvrtc::nvrtcProgram, ptx: *mut c_char);
+    fn nvrtcGetCUBINSize(program: nvrtc::nvrtcProgram, bytes: *mut usize);
+    fn nvrtcGetCUBIN(program: nvrtc::nvrtcProgram, code: *mut c_char);
     fn nvrtcGetProgramLogSize(program: nvrtc::nvrtcProgram, bytes: *mut usize);
     fn nvrtcGetProgramLog(program: nvrtc::nvrtcProgram, log: *mut c_char);
 }

@@ -7,10 +7,11 @@
 //! All commands go to the device's one queue. Copies in are queued and not waited for, through [staging](super::staging); copies out
 //! are waited for.
 
+use super::blocks::{Pinned, Pool};
 use super::driver::Driver;
 use super::failed;
 use super::library::{Code, Result as Raw};
-use super::raw::{Context, Pinned, Pool};
+use super::raw::Context;
 use super::staging::Staging;
 use crate::device::{DeviceError, DeviceErrorKind, DeviceInfo, HostSource, HostTarget, Lent, Operation, Span, Usage};
 use parking_lot::{Mutex, RwLock};

@@ -19,6 +19,7 @@
 //! Who checks what: operands are inside their blocks and fit the call (`memory`, `op`); that they are inside a live block, and aligned
 //! for their elements, is checked here.
 
+mod blocks;
 mod cublas;
 mod cufft;
 mod driver;
@@ -27,6 +28,7 @@ mod gemm;
 mod launch;
 mod library;
 mod memory;
+mod module;
 mod nvrtc;
 mod probe;
 mod program;

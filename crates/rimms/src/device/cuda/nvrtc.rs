@@ -1,7 +1,7 @@
 //! The compiler of CUDA C.
 //!
 //! Owns [`Compiler`]: NVRTC, told for which device it compiles. What it makes is PTX, which the driver turns into the device's own
-//! code.
+//! code; or that code, for a driver that is older than the compiler and does not know its PTX.
 #![allow(unsafe_code)]
 
 use super::library::{Code, Nvrtc, Result as Raw};
@@ -16,10 +16,26 @@ fn done(code: u32) -> Raw<()> {
 #[derive(Debug)]
 pub(super) struct Compiler {
     library: &'static Nvrtc,
-    options: Vec<CString>,
+    /// The compute capability that it compiles for.
+    best: i32,
     /// What the result depends on beside the source.
     pub(super) about: String,
 }
+
+/// What it makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    Ptx,
+    /// The device's own code.
+    Code,
+}
+
+/// Beside the device.
+const OPTIONS: [&str; 2] = [
+    "--std=c++17",
+    // Functions that say nothing are the device's.
+    "--device-as-default-execution-space",
+];
 
 /// Source in the compiler's hands.
 struct Program(&'static Nvrtc, nvrtcProgram);
@@ -47,22 +63,15 @@ impl Compiler {
             let oldest = known.iter().min().copied().unwrap_or_default();
             format!("NVRTC {major}.{minor} compiles for compute capability {oldest} and later, this is {capability}")
         })?;
-        let options = [
-            format!("--gpu-architecture=compute_{best}"),
-            "--std=c++17".into(),
-            // Functions that say nothing are the device's.
-            "--device-as-default-execution-space".into(),
-        ];
-        let about = format!("NVRTC {major}.{minor} {}", options.join(" "));
-        let options = options.into_iter().filter_map(|option| CString::new(option).ok()).collect();
-        Ok(Self { library, options, about })
+        let about = format!("NVRTC {major}.{minor} for {best} {}", OPTIONS.join(" "));
+        Ok(Self { library, best: *best, about })
     }
 
-    /// PTX of a program, which is called `name` where something is said of it.
+    /// A program, which is called `name` where something is said of it.
     ///
     /// # Errors
     /// What the compiler says, with lines.
-    pub(super) fn compile(&self, name: &str, source: &str) -> Result<CString, String> {
+    pub(super) fn compile(&self, name: &str, source: &str, form: Form) -> Result<Vec<u8>, String> {
         let texts =
             [source, name].map(|text| CString::new(text).map_err(|_| "the source has a byte 0 in it".to_owned()));
         let [source, name] = texts;
@@ -77,34 +86,40 @@ impl Compiler {
             std::mem::forget(program);
             return Err(format!("the compiler takes no source: {code}"));
         }
-        let options: Vec<*const c_char> = self.options.iter().map(|option| option.as_ptr()).collect();
+        let kind = if form == Form::Ptx { "compute" } else { "sm" };
+        let options =
+            OPTIONS.map(str::to_owned).into_iter().chain([format!("--gpu-architecture={kind}_{}", self.best)]);
+        let texts: Vec<CString> = options.filter_map(|option| CString::new(option).ok()).collect();
+        let options: Vec<*const c_char> = texts.iter().map(|option| option.as_ptr()).collect();
         // SAFETY: a live program, and so many texts.
         let compiled = unsafe { (self.library.nvrtcCompileProgram)(program.1, options.len() as i32, options.as_ptr()) };
         if let Err(code) = done(compiled) {
-            let log = self.text(&program, self.library.nvrtcGetProgramLogSize, self.library.nvrtcGetProgramLog);
-            let log = log.ok().filter(|log| !log.is_empty()).and_then(|log| log.into_string().ok());
-            let log = log.unwrap_or_else(|| "(the compiler says nothing more)".into());
-            return Err(format!("its CUDA C does not compile, {code}:\n{}", log.trim_end()));
+            let log = self.bytes(&program, self.library.nvrtcGetProgramLogSize, self.library.nvrtcGetProgramLog);
+            let log = String::from_utf8_lossy(&log.unwrap_or_default()).trim_end_matches(['\0', '\n']).to_owned();
+            let log = if log.is_empty() { "(the compiler says nothing more)" } else { &log };
+            return Err(format!("its CUDA C does not compile, {code}:\n{log}"));
         }
-        let ptx = self.text(&program, self.library.nvrtcGetPTXSize, self.library.nvrtcGetPTX);
-        ptx.map_err(|code| format!("the compiler does not give what it made: {code}"))
+        let made = match form {
+            Form::Ptx => self.bytes(&program, self.library.nvrtcGetPTXSize, self.library.nvrtcGetPTX),
+            Form::Code => self.bytes(&program, self.library.nvrtcGetCUBINSize, self.library.nvrtcGetCUBIN),
+        };
+        made.map_err(|code| format!("the compiler does not give what it made: {code}"))
     }
 
-    /// A text about a program, of which the compiler tells the size first.
-    fn text(
+    /// What it has of a program, of which it tells the size first.
+    fn bytes(
         &self,
         program: &Program,
         size: unsafe extern "C" fn(nvrtcProgram, *mut usize) -> u32,
         get: unsafe extern "C" fn(nvrtcProgram, *mut c_char) -> u32,
-    ) -> Raw<CString> {
+    ) -> Raw<Vec<u8>> {
         let mut bytes = 0;
         // SAFETY: a live program; writes a number.
         done(unsafe { size(program.1, &mut bytes) })?;
-        let mut text = vec![0_u8; bytes + 1];
+        let mut room = vec![0_u8; bytes];
         // SAFETY: as above; writes so many bytes.
-        done(unsafe { get(program.1, text.as_mut_ptr().cast()) })?;
-        text.truncate(text.iter().position(|byte| *byte == 0).unwrap_or(bytes));
-        Ok(CString::new(text).unwrap_or_default())
+        done(unsafe { get(program.1, room.as_mut_ptr().cast()) })?;
+        Ok(room)
     }
 }
 

@@ -1,19 +1,23 @@
-//! Programs of one device: compiled on first use, each once, and kept on [disk](crate::device::cache) as PTX.
+//! Programs of one device: compiled on first use, each once, and kept on [disk](crate::device::cache).
 //!
 //! Owns [`Programs`]. A program that does not compile is not tried again.
 
-use super::nvrtc::Compiler;
-use super::raw::{Context, Function, Module};
+use super::library::Code;
+use super::module::{Function, Module};
+use super::nvrtc::{Compiler, Form};
+use super::raw::Context;
 use crate::device::cache;
 use crate::op::CuSource;
 use std::collections::HashMap;
-use std::ffi::CString;
 use std::sync::Arc;
 
 /// Threads of a block, of kernels that share nothing among these.
 pub(super) const BLOCK: usize = 256;
 /// Of those that look for the largest together: the source says so too.
 pub(super) const GROUP: usize = 64;
+
+/// What a driver says of PTX that is newer than it is.
+const UNKNOWN_PTX: u32 = 222;
 
 /// What is compiled together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -115,29 +119,32 @@ fn build(
     name: &str,
     source: &CuSource<'_>,
 ) -> Result<Module, Box<str>> {
-    let load = |ptx: &CString| {
-        Module::load(context, ptx).map_err(|(code, log)| {
-            let log = if log.is_empty() { String::new() } else { format!(":\n{}", log.trim_end()) };
-            format!("the driver does not take its PTX, {code}{log}")
-        })
+    let refused = |(code, log): (Code, String)| {
+        let log = if log.is_empty() { String::new() } else { format!(":\n{}", log.trim_end()) };
+        format!("the driver does not take what was compiled, {code}{log}")
     };
     let text = match source {
         CuSource::C(text) => text,
         CuSource::Ptx(text) => {
-            let text = CString::new(*text).map_err(|_| "its PTX has a byte 0 in it")?;
-            return Ok(load(&text)?);
+            return Ok(Module::load(context, text.as_bytes()).map_err(refused)?);
         }
     };
     let compiler = compiler.ok_or("there is no compiler for its CUDA C: NVRTC is not here")?;
     let key = format!("{}\n{name}\n{text}", compiler.about);
     if let Some(kept) = cache::load("cuda", &key)
-        && let Ok(ptx) = CString::new(kept)
-        && let Ok(module) = load(&ptx)
+        && let Ok(module) = Module::load(context, &kept)
     {
         return Ok(module);
     }
-    let ptx = compiler.compile(name, text)?;
-    let module = load(&ptx)?;
-    cache::store("cuda", &key, ptx.as_bytes());
+    let mut made = compiler.compile(name, text, Form::Ptx)?;
+    let loaded = match Module::load(context, &made) {
+        Err((code, _)) if code.number == UNKNOWN_PTX => {
+            made = compiler.compile(name, text, Form::Code)?;
+            Module::load(context, &made)
+        }
+        loaded => loaded,
+    };
+    let module = loaded.map_err(refused)?;
+    cache::store("cuda", &key, &made);
     Ok(module)
 }

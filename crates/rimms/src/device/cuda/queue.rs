@@ -5,7 +5,8 @@
 #![allow(unsafe_code)]
 
 use super::library::{CUDA_MEMCPY2D, CUDA_MEMCPY3D_PEER, CUmemorytype, Result};
-use super::raw::{Context, Function, Stream, done};
+use super::module::Function;
+use super::raw::{Context, Stream, done};
 use crate::device::Rows;
 use smallvec::SmallVec;
 use std::ffi::c_void;

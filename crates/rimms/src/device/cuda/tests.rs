@@ -1,6 +1,6 @@
 //! Every built-in kernel, and one of the user's with a mistake, in NVIDIA's own compiler: where NVRTC is here.
 
-use super::nvrtc::Compiler;
+use super::nvrtc::{Compiler, Form};
 use super::program::Family;
 
 /// `None`, and a line, where there is no compiler.
@@ -54,11 +54,15 @@ fn every_kernel_becomes_ptx_for_old_devices_and_new_ones() {
         let Some(compiler) = compiler(capability) else { return };
         for ((family, name), (of, kernels)) in Family::BUILT_IN.into_iter().zip(KERNELS) {
             assert_eq!(family, of);
-            let ptx = compiler.compile(name, family.source()).unwrap_or_else(|why| panic!("{name}: {why}"));
-            let ptx = ptx.to_str().unwrap();
+            let ptx = compiler.compile(name, family.source(), Form::Ptx).unwrap_or_else(|why| panic!("{name}: {why}"));
+            let ptx = String::from_utf8(ptx).unwrap();
             for kernel in kernels {
                 assert!(ptx.contains(&format!(".entry {kernel}(")), "{name} has no {kernel}");
             }
+            // For a driver that does not know that PTX: a device's own code, which is an ELF file.
+            let code =
+                compiler.compile(name, family.source(), Form::Code).unwrap_or_else(|why| panic!("{name}: {why}"));
+            assert!(code.starts_with(b"\x7fELF"), "{name}");
             assert_eq!(ptx.matches(".entry ").count(), kernels.len(), "{name} has kernels that nobody launches");
         }
         println!("{}", compiler.about);
@@ -68,8 +72,9 @@ fn every_kernel_becomes_ptx_for_old_devices_and_new_ones() {
 #[test]
 fn what_the_compiler_says_names_the_line() {
     let Some(compiler) = compiler(80) else { return };
-    let error =
-        compiler.compile("mine.cu", "extern \"C\" __global__ void mine(float *x) {\n    y[0] = 1;\n}").unwrap_err();
+    let error = compiler
+        .compile("mine.cu", "extern \"C\" __global__ void mine(float *x) {\n    y[0] = 1;\n}", Form::Ptx)
+        .unwrap_err();
     assert!(error.contains("mine.cu(2)") && error.contains("\"y\" is undefined"), "{error}");
 }
 
