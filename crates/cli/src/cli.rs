@@ -73,8 +73,8 @@ pub(crate) struct DataflowArgs {
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     pub(crate) flow: Vec<Dataflow>,
 
-    /// The accelerator: a simulated one, or one with an OpenCL driver, such as opencl0; or two, such as opencl0,opencl1, of
-    /// which the second does what comes after the first
+    /// The accelerator: a simulated one, or one with a CUDA or OpenCL driver, such as cuda0; or two, such as
+    /// opencl0,opencl1, of which the second does what comes after the first
     #[arg(long, value_name = "PE[,PE]", default_value = "acc0", value_delimiter = ',', num_args = 1)]
     pub(crate) acc: Vec<String>,
 
@@ -203,7 +203,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     pub(crate) points: Option<NonZeroUsize>,
 
-    /// PEs to use, by name (cpu0) or kind (cpu, opencl); all by default, simulated ones where there is no real accelerator
+    /// PEs to use, by name (cpu0) or kind (cpu, cuda, opencl); all by default, simulated ones where there is no real accelerator
     #[arg(long, value_name = "PE,…")]
     pub(crate) on: Option<String>,
 

@@ -129,7 +129,7 @@ fn listing(rt: &Runtime, real: &Real) -> Listing {
                     .devices()
                     .iter()
                     .find(|device| device.info().name == resource.name)
-                    .and_then(|device| Sharing::of(device)),
+                    .and_then(|device| Sharing::of(device.as_any().downcast_ref()?)),
             })
             .collect(),
         zero_copy_from: rt.zero_copy_from(),

@@ -1,13 +1,14 @@
 //! The PEs of this machine, and a runtime made of those that are asked for.
 //!
-//! Accelerators are what has an OpenCL driver. Where there is none, the paper's are simulated: a GPU-like one, an FFT
+//! Accelerators are what has a CUDA or an OpenCL driver. Where there is none, the paper's are simulated: a GPU-like one, an FFT
 //! block and a ZIP block, one of each. Whoever uses one is told so. By name they can be had anywhere.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rimms::device::opencl::{self, Memory, OpenCl};
+use rimms::device::cuda::{self, Cuda};
+use rimms::device::opencl;
 use rimms::device::sim::{ACC_MEMORY, DMA_BUFFER, Sim};
 use rimms::device::udma::UdmaRoot;
 use rimms::device::{Device, DeviceInfo};
@@ -22,18 +23,29 @@ use crate::watch::{Watched, Watching};
 /// The real accelerators, and why there are no more.
 #[derive(Debug, Default)]
 pub(crate) struct Real {
-    devices: Vec<Arc<OpenCl>>,
+    devices: Vec<Arc<dyn Device>>,
     pub(crate) missing: Vec<String>,
 }
 
 impl Real {
-    fn find(memory: Memory) -> Self {
-        let opencl::Found { devices, mut missing } = opencl::find_with(memory);
+    /// With memory of so many bytes under a marking system, or as their drivers have it.
+    fn find(slab: Option<(u64, HeapKind)>) -> Self {
+        let (cuda, opencl) = match slab {
+            None => (cuda::Memory::Driver, opencl::Memory::Driver),
+            Some((bytes, heap)) => (cuda::Memory::Slab { bytes, heap }, opencl::Memory::Slab { bytes, heap }),
+        };
+        let cuda::Found { devices, mut missing } = cuda::find_with(cuda);
+        // What can do nothing is said by a line.
+        let can = |device: &Cuda| device.info().units.iter().any(|unit| unit.capability.ops() != Some(&[]));
+        let cuda = devices.into_iter().filter(can).map(|device| Arc::new(device) as Arc<dyn Device>);
+        let opencl::Found { devices, missing: more } = opencl::find_with(opencl);
+        let devices = cuda.chain(devices.into_iter().map(|device| Arc::new(device) as Arc<dyn Device>)).collect();
+        missing.extend(more);
         missing.extend(dma_buffers(&UdmaRoot::system()));
-        Self { devices: devices.into_iter().map(Arc::new).collect(), missing }
+        Self { devices, missing }
     }
 
-    pub(crate) fn devices(&self) -> &[Arc<OpenCl>] {
+    pub(crate) fn devices(&self) -> &[Arc<dyn Device>] {
         &self.devices
     }
 
@@ -93,6 +105,8 @@ pub(crate) struct Machine<'a> {
     pub(crate) costs: Option<&'a Costs>,
     /// The real accelerators, once somebody has asked for one: to look for them takes a while.
     pub(crate) real: OnceCell<Real>,
+    /// CUDA devices that work in host memory, once somebody has asked for zero-copy.
+    pub(crate) mapped: OnceCell<Vec<Arc<Cuda>>>,
 }
 
 impl Machine<'_> {
@@ -115,22 +129,15 @@ impl Machine<'_> {
         let mut builder = Runtime::builder().cpus(cpus.map(|i| i + 1).max().unwrap_or(0));
         let mut watched = Watched::default();
         let refused = |name: &str| {
-            let why = format!("--memory zero-copy: {name} has a memory of its own; --on cpu has not");
-            Err(Failure::Usage(why))
+            Failure::Usage(format!("--memory zero-copy: {name} has a memory of its own; --on cpu has not"))
         };
         let is_chosen = |name: &str| chosen.iter().any(|pe| pe == name);
-        if chosen.iter().any(|name| name.starts_with(OPENCL)) {
-            for device in self.real().devices.iter().filter(|device| is_chosen(&device.info().name)) {
-                let DeviceInfo { name, shares_host_memory, .. } = device.info();
-                if mode == Some(MemoryMode::ZeroCopy) && !shares_host_memory {
-                    return refused(name);
-                }
-                builder = builder.shared_device(device.clone());
-            }
+        for (name, device) in self.chosen_real(&chosen, mode) {
+            builder = device.map(|device| builder.shared_device(device)).ok_or_else(|| refused(&name))?;
         }
         for Simulated { name, memory, make } in SIMULATED.iter().filter(|device| is_chosen(device.name)) {
             if mode == Some(MemoryMode::ZeroCopy) {
-                return refused(name);
+                return Err(refused(name));
             }
             let option = if self.device_memory.is_some() { "--device-memory" } else { "--heap" };
             let device = make(name, self.device_memory.unwrap_or(*memory), self.heap.unwrap_or_default());
@@ -156,18 +163,40 @@ impl Machine<'_> {
 }
 
 const CPU: &str = "cpu";
-const OPENCL: &str = "opencl";
+/// Kinds of real accelerators.
+const REAL: [&str; 2] = ["cuda", "opencl"];
 
 impl Machine<'_> {
     /// What real accelerators there are.
     pub(crate) fn real(&self) -> &Real {
         self.real.get_or_init(|| {
-            let heap = self.heap.unwrap_or_default();
-            Real::find(match (self.device_memory, self.heap) {
-                (None, None) => Memory::Driver,
-                (bytes, _) => Memory::Slab { bytes: bytes.unwrap_or(ACC_MEMORY), heap },
-            })
+            let is_told = self.device_memory.is_some() || self.heap.is_some();
+            Real::find(is_told.then(|| (self.device_memory.unwrap_or(ACC_MEMORY), self.heap.unwrap_or_default())))
         })
+    }
+
+    /// The real ones of these names; `None` for one that cannot be had in this mode.
+    fn chosen_real(&self, chosen: &[String], mode: Option<MemoryMode>) -> Vec<(String, Option<Arc<dyn Device>>)> {
+        if !chosen.iter().any(|name| REAL.contains(&kind(name))) {
+            return Vec::new();
+        }
+        let zero_copy = |device: &Arc<dyn Device>| {
+            let DeviceInfo { name, shares_host_memory, .. } = device.info();
+            if *shares_host_memory {
+                return Some(device.clone());
+            }
+            // A CUDA device can work in host memory all the same, where that is pinned.
+            let mapped = self
+                .mapped
+                .get_or_init(|| cuda::find_with(cuda::Memory::Mapped).devices.into_iter().map(Arc::new).collect());
+            mapped.iter().find(|device| device.info().name == *name).map(|device| device.clone() as Arc<dyn Device>)
+        };
+        let devices = self.real().devices.iter().filter(|device| chosen.iter().any(|pe| **pe == *device.info().name));
+        let device = |device: &Arc<dyn Device>| {
+            let found = if mode == Some(MemoryMode::ZeroCopy) { zero_copy(device) } else { Some(device.clone()) };
+            (device.info().name.to_string(), found)
+        };
+        devices.map(device).collect()
     }
 
     /// Every PE there is for those that `on` asks for; all real ones by default, or else the simulated ones too.
@@ -182,7 +211,7 @@ impl Machine<'_> {
         if on.is_none_or(|on| !on.split(',').all(is_known)) {
             names.extend(self.real().devices.iter().map(|device| device.info().name.to_string()));
         }
-        let has_real = names.iter().any(|name| name.starts_with(OPENCL));
+        let has_real = names.iter().any(|name| REAL.contains(&kind(name)));
         if on.is_some() || !has_real {
             names.extend(others());
         }

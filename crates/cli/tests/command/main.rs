@@ -3,6 +3,7 @@
 
 mod bench;
 mod costs;
+mod cuda;
 mod errors;
 mod images;
 mod json;
@@ -28,18 +29,22 @@ struct Done {
 
 fn command(args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_rimms"));
-    // Without OpenCL drivers, wherever there are some: the accelerators are the simulated ones.
-    command.args(args).stdin(Stdio::null()).env("OCL_ICD_VENDORS", "/nowhere/");
+    // Without OpenCL drivers and GPUs, wherever there are some: the accelerators are the simulated ones.
+    command.args(args).stdin(Stdio::null()).env("OCL_ICD_VENDORS", "/nowhere/").env("CUDA_VISIBLE_DEVICES", "");
     command
 }
 
-fn rimms(args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Done {
-    let output = command(args).output().unwrap();
+fn done(mut command: Command) -> Done {
+    let output = command.output().unwrap();
     Done {
         code: output.status.code(),
         stdout: String::from_utf8(output.stdout).unwrap(),
         stderr: String::from_utf8(output.stderr).unwrap(),
     }
+}
+
+fn rimms(args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Done {
+    done(command(args))
 }
 
 /// A command that succeeds with one JSON object and nothing else on stdout.

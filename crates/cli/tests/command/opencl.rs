@@ -1,23 +1,13 @@
 //! OpenCL devices: which there are, which there are not, and the applications on them.
 
 use std::path::Path;
-use std::process::Command;
 
 use rimms_radar::recordings;
 use serde_json::Value;
 
-use super::{Done, command};
+use super::{Done, command, done};
 
 const POCL: &str = "/etc/OpenCL/vendors/pocl.icd";
-
-fn done(mut command: Command) -> Done {
-    let output = command.output().unwrap();
-    Done {
-        code: output.status.code(),
-        stdout: String::from_utf8(output.stdout).unwrap(),
-        stderr: String::from_utf8(output.stderr).unwrap(),
-    }
-}
 
 /// The command with drivers from here.
 fn with_drivers(at: &Path, args: &[&str]) -> Done {

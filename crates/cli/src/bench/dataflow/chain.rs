@@ -64,8 +64,13 @@ pub(super) struct Signals {
 }
 
 impl Signals {
+    /// The first input.
+    pub(super) fn first(&self) -> &[Complex32] {
+        self.inputs.first().map_or(&[], Vec::as_slice)
+    }
+
     /// The largest difference from the known result, over its largest magnitude.
-    fn error(&self, found: &[Complex32]) -> f64 {
+    pub(super) fn error(&self, found: &[Complex32]) -> f64 {
         let differences = found.iter().zip(&self.known).map(|(found, known)| f64::from((found - known).norm()));
         // NaN is larger than any.
         let largest = differences.fold(0.0, |a, b| if b.is_nan() || b > a { b } else { a });

@@ -12,8 +12,11 @@
 //! The modes of a row's chain run in turn, lap by lap, so that whatever else the machine does meets all of them. A lap's
 //! time is that of its calls with the copies they need; as in the paper, the result stays where it is. What it takes until
 //! the host has it is given beside. Every lap's result is compared with the known one, outside the time.
+//!
+//! On a CUDA device 2FFT has a rival beside it in the same rounds: the same in [`plain`] CUDA.
 
 mod chain;
+mod plain;
 
 use std::time::{Duration, Instant};
 
@@ -28,6 +31,8 @@ use crate::machine::{self, Machine};
 use crate::output::{self, Failure};
 use chain::Chain;
 pub(crate) use chain::Dataflow;
+use chain::Signals;
+use plain::Plain;
 
 /// The paper's smallest and largest number of points, and where the default ends.
 const SMALLEST: usize = 64;
@@ -134,8 +139,12 @@ fn measured(
     for rt in runtimes {
         if pes.iter().all(|pe| rt.pes().iter().any(|there| there.name() == *pe)) {
             let [first, second] = [rt.on(pes[0])?, rt.on(pes[1])?];
-            contenders.push(Contender { chain: Chain::new(flow, &signals, first, second)?, laps: Vec::new() });
+            let chain = Chain::new(flow, &signals, first, second)?;
+            contenders.push(Contender { who: Who::Rimms(chain), laps: Vec::new() });
         }
+    }
+    if flow == Dataflow::TwoFft && pes == ["cuda0"; 2] {
+        contenders.push(Contender { who: Who::Plain(Plain::new(points)?, &signals), laps: Vec::new() });
     }
     // Allocates on the device, and plans the transforms.
     contenders.iter_mut().try_for_each(Contender::lap)?;
@@ -149,8 +158,8 @@ fn measured(
     }
 
     let mut rows: Vec<Row> = Vec::new();
-    for Contender { chain, laps } in &contenders {
-        let memory = chain.runtime().memory_mode().name();
+    for Contender { who, laps } in &contenders {
+        let memory = who.name();
         let max_error = laps.iter().map(|lap| lap.error).fold(0.0, |a, b| if b <= a { a } else { b });
         // Not a number is not right either.
         if !matches!(max_error.partial_cmp(&TOLERANCE), Some(std::cmp::Ordering::Less)) {
@@ -183,10 +192,25 @@ fn measured(
     Ok(rows)
 }
 
-/// A chain in one mode.
+/// One who runs the chain.
 struct Contender<'a> {
-    chain: Chain<'a>,
+    who: Who<'a>,
     laps: Vec<Lap>,
+}
+
+enum Who<'a> {
+    /// In one mode.
+    Rimms(Chain<'a>),
+    Plain(Plain, &'a Signals),
+}
+
+impl Who<'_> {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Rimms(chain) => chain.runtime().memory_mode().name(),
+            Self::Plain(..) => "plain CUDA",
+        }
+    }
 }
 
 struct Lap {
@@ -200,7 +224,27 @@ struct Lap {
 
 impl Contender<'_> {
     fn lap(&mut self) -> Result<(), Failure> {
-        let chain = &mut self.chain;
+        let lap = match &mut self.who {
+            Who::Rimms(chain) => Self::lap_of(chain)?,
+            Who::Plain(plain, signals) => Self::lap_by_hand(plain, signals)?,
+        };
+        self.laps.push(lap);
+        Ok(())
+    }
+
+    fn lap_by_hand(plain: &mut Plain, signals: &Signals) -> Result<Lap, Failure> {
+        let input = signals.first();
+        let start = Instant::now();
+        plain.call(input)?;
+        let calls = start.elapsed();
+        let start = Instant::now();
+        plain.read()?;
+        let read = start.elapsed();
+        let once = Flow { copies: 1, bytes: size_of_val(input) as u64 };
+        Ok(Lap { calls, read, called: once, was_read: once, error: signals.error(plain.output()) })
+    }
+
+    fn lap_of(chain: &mut Chain<'_>) -> Result<Lap, Failure> {
         chain.write()?;
         let before = chain.runtime().counters();
         let start = Instant::now();
@@ -217,8 +261,7 @@ impl Contender<'_> {
             Flow { copies: counters.copies(), bytes: counters.bytes() }
         };
         let (called, was_read) = (copied(&before, &between), copied(&between, &after));
-        self.laps.push(Lap { calls, read, called, was_read, error });
-        Ok(())
+        Ok(Lap { calls, read, called, was_read, error })
     }
 }
 
