@@ -150,6 +150,27 @@ impl<T: Pod> View<T> {
         (rows.rows, rows.row_bytes / size_of::<T>())
     }
 
+    /// Where the view begins in its datum, and where it ends, in bytes. A tile does not have all that lies between.
+    pub fn extent(&self) -> std::ops::Range<usize> {
+        self.node().extent()
+    }
+
+    /// Do the two have a byte in common? Views of different data never do; tiles side by side do not.
+    ///
+    /// ```
+    /// # use rimms::Runtime;
+    /// # let rt = Runtime::builder().cpus(1).build()?;
+    /// let mut m = rt.alloc::<u32>(16)?;
+    /// m.tile(4, 2, 2)?; // a 4×4 matrix as four tiles of 2×2
+    /// assert_eq!((m[0].extent(), m[1].extent()), (0..24, 8..32));
+    /// assert!(!m[0].overlaps(&m[1]) && m[0].overlaps(&*m));
+    /// # Ok::<(), rimms::Error>(())
+    /// ```
+    pub fn overlaps<U: Pod>(&self, other: &View<U>) -> bool {
+        let (a, b) = (self.node(), other.node());
+        std::ptr::eq(a.datum(), b.datum()) && a.region().overlaps(b.region())
+    }
+
     /// Do the elements follow each other in memory, so that the view is a slice to the host?
     #[inline]
     pub fn is_contiguous(&self) -> bool {
