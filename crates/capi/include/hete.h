@@ -447,6 +447,47 @@ enum hete_Error hete_Fragment(struct hete_Data *data,
 enum hete_Error hete_FragmentSizes(struct hete_Data *data, const size_t *sizes, size_t n);
 
 /**
+ * Divides a matrix into tiles: its rows are of `columns` elements of `size` bytes, the tiles of `height` rows and `width`
+ * columns. Tile (i, j), from 0, is fragment `i · (columns / width) + j`.
+ *
+ * A tile is used as any other data: its elements are those of its rows, one row after the other, and its `size` their bytes.
+ * But in the host's memory they do not follow each other: row `r` of a tile is at `data + r · hete_Pitch(tile)`. A tile may
+ * be divided in turn, by whole rows with `hete_Fragment`, or into tiles.
+ *
+ * `HETE_ERROR_SHAPE` where the tiles do not make up the matrix.
+ */
+enum hete_Error hete_Tile(struct hete_Data *data,
+                          size_t size,
+                          size_t columns,
+                          size_t height,
+                          size_t width);
+
+/**
+ * The same with tiles of different sizes: `rows` heights, and `columns` widths in elements of `size` bytes. Tile (i, j) is
+ * fragment `i · columns + j`.
+ *
+ * # Safety
+ * `heights` and `widths` are NULL, or arrays of so many numbers.
+ */
+enum hete_Error hete_TileSizes(struct hete_Data *data,
+                               size_t size,
+                               const size_t *heights,
+                               size_t rows,
+                               const size_t *widths,
+                               size_t columns);
+
+/**
+ * How many rows a tile has; 1 for data that is none, 0 on an error.
+ */
+size_t hete_RowCount(const struct hete_Data *data);
+
+/**
+ * Bytes from the beginning of a row to that of the next, in the host's memory: of data that is no tile, its size. 0 on an
+ * error.
+ */
+size_t hete_Pitch(const struct hete_Data *data);
+
+/**
  * Makes divided data whole again; its fragments' handles are freed. Costs nothing where they agree on who has the newest
  * bytes; those that lie elsewhere than the others are copied to the host first. Waits for the calls that use the data.
  */
@@ -918,6 +959,18 @@ enum hete_Error hete_Fill_nb(struct hete_Data *output,
                              struct hete_Event *event);
 
 /**
+ * From now on this thread's calls go to these PEs only: names and kinds, with commas between, as for the setting `on`, which
+ * does not count then. NULL: to those of the setting again. For one call, say it before that, and NULL after it.
+ *
+ * It is forgotten when the runtime ends. `HETE_ERROR_UNKNOWN` where there is no such PE; a call that none of them can run is
+ * `HETE_ERROR_NO_PE`.
+ *
+ * # Safety
+ * `pes` is NULL or a text.
+ */
+enum hete_Error hete_On(const char *pes);
+
+/**
  * Declares an op: a name for messages, the `n` roles of its operands (`hete_Role`), where its kernel may run
  * (`hete_Where`), and the kernel, which is given `user`. Stores what it is called by.
  *
@@ -991,6 +1044,7 @@ uint32_t rimms_Version(void);
  * | `costs` | a file with what calls took before |
  * | `fixed-costs` | `true`: goes by that file alone |
  * | `time-limit` | milliseconds that a device may be at one operation |
+ * | `watchdog` | when no call was done for so many milliseconds, and some are to be, stderr is told who waits for whom |
  * | `trace` | `true`: keeps a trace for `rimms_WriteTrace` |
  *
  * The same can be set in the environment (`RIMMS_TIME_LIMIT=50`), and in a TOML file (`time-limit = 50`) that
@@ -1030,6 +1084,24 @@ enum hete_Error rimms_Shutdown(void);
  */
 enum hete_Error rimms_GetStats(struct rimms_Stats *stats,
                                size_t size);
+
+/**
+ * Stores the copies from one resource to another; within one, where both are the same.
+ *
+ * # Safety
+ * `flow` is a place for one.
+ */
+enum hete_Error rimms_GetFlow(size_t from, size_t to, struct rimms_Flow *flow);
+
+/**
+ * Stores the copies that had a cause: `input` (a call reads it there), `output` (mode `reference`), `host access`, `gather`
+ * (parts of what a call reads lay elsewhere), `join`, `eviction`.
+ *
+ * # Safety
+ * `cause` is a text, `flow` a place for one.
+ */
+enum hete_Error rimms_GetFlowByCause(const char *cause,
+                                     struct rimms_Flow *flow);
 
 /**
  * Calls that succeeded on the PE of this number; 0 on an error, too.

@@ -59,6 +59,9 @@ template <class T>
 class span {
   public:
     span(T *data, std::size_t size) noexcept : data_(data), size_(size) {}
+    /// What may be written may be read.
+    template <class U, class = std::enable_if_t<std::is_same_v<const U, T>>>
+    span(const span<U> &other) noexcept : data_(other.data()), size_(other.size()) {}
     T *begin() const noexcept { return data_; }
     T *end() const noexcept { return data_ + size_; }
     T *data() const noexcept { return data_; }
@@ -107,6 +110,10 @@ class view {
         for (std::size_t size : sizes) bytes.push_back(size * sizeof(T));
         check(hete_FragmentSizes(handle_, bytes.data(), bytes.size()));
     }
+    /// Divides a matrix, whose rows are of `columns` elements, into tiles of `height` × `width`, row after row.
+    void tile(std::size_t columns, std::size_t height, std::size_t width) {
+        check(hete_Tile(handle_, sizeof(T), columns, height, width));
+    }
     /// Makes it whole again.
     void join() { check(hete_Join(handle_)); }
     /// How many fragments there are; 0 while it is not divided.
@@ -118,25 +125,38 @@ class view {
         return view(fragment);
     }
 
-    /// The newest elements, to be read.
+    /// The newest elements, to be read. Not of a tile, whose rows do not follow each other: `read_rows`.
     [[nodiscard]] span<const T> read() const {
         check(hete_Read(handle_));
-        return {data(), size()};
+        return whole();
     }
     /// The newest elements, to be read and written.
     [[nodiscard]] span<T> update() const {
         check(hete_Update(handle_));
-        return {data(), size()};
+        return whole();
     }
     /// All elements, to be written: what was there before is lost.
     [[nodiscard]] span<T> overwrite() const {
         check(hete_Write(handle_));
-        return {data(), size()};
+        return whole();
     }
     /// The paper's hete_Sync: the newest elements, to be read and written until a call writes them.
     span<T> sync() const {
         check(hete_Sync(handle_));
-        return {data(), size()};
+        return whole();
+    }
+    /// The same row by row, for tiles and any other data.
+    [[nodiscard]] std::vector<span<const T>> read_rows() const {
+        check(hete_Read(handle_));
+        return rows<const T>();
+    }
+    [[nodiscard]] std::vector<span<T>> update_rows() const {
+        check(hete_Update(handle_));
+        return rows<T>();
+    }
+    [[nodiscard]] std::vector<span<T>> overwrite_rows() const {
+        check(hete_Write(handle_));
+        return rows<T>();
     }
 
     /// The resource that wrote last; −1 where nobody has, or the fragments differ.
@@ -145,6 +165,21 @@ class view {
     std::uint64_t valid_set() const { return hete_ValidSet(handle_); }
 
   private:
+    span<T> whole() const {
+        if (hete_RowCount(handle_) != 1) {
+            throw error(HETE_ERROR_SHAPE, "this is a tile, whose rows do not follow each other: read_rows has them");
+        }
+        return {data_, size_};
+    }
+    template <class U>
+    std::vector<span<U>> rows() const {
+        const std::size_t count = hete_RowCount(handle_), pitch = hete_Pitch(handle_) / sizeof(T);
+        if (count == 0) fail();
+        std::vector<span<U>> all;
+        for (std::size_t r = 0; r < count; ++r) all.emplace_back(data_ + r * pitch, size_ / count);
+        return all;
+    }
+
     hete_Data *handle_;
     // As they were: what the handle points to is not looked at again, since it may have been freed.
     T *data_;
@@ -300,6 +335,28 @@ template <class T>
 void fill(const T &value, view<T> y) {
     check(hete_Fill(y.handle(), &value, sizeof(T)));
 }
+/// As long as it is there, this thread's calls go to these PEs only: `rimms::on here("acc0");`
+class on {
+  public:
+    explicit on(const std::string &pes) : before_(current()) {
+        check(hete_On(pes.c_str()));
+        current() = pes;
+    }
+    on(const on &) = delete;
+    on &operator=(const on &) = delete;
+    ~on() {
+        hete_On(before_.empty() ? nullptr : before_.c_str());
+        current() = before_;
+    }
+
+  private:
+    static std::string &current() {
+        static thread_local std::string pes;
+        return pes;
+    }
+    std::string before_;
+};
+
 /// Waits for all calls that were accepted.
 inline void finish() { check(hete_Finish()); }
 /// A setting, before the runtime starts.

@@ -268,7 +268,7 @@ impl<O: Operands> Admitted<O> {
 
     #[inline(always)]
     pub(crate) fn runtime(&self) -> &Runtime {
-        &self.started().queued
+        &self.started().all.queued
     }
 
     #[inline(always)]
@@ -291,7 +291,7 @@ impl<O: Operands> Admitted<O> {
     /// Bytes of an operand; 0 where there is none.
     #[inline(always)]
     pub(crate) fn size(&self, i: usize) -> usize {
-        self.place(i).map_or(0, |place| place.within().to - place.within().from)
+        self.place(i).map_or(0, |place| place.within().size)
     }
 
     /// From here on the host's bytes of open leaves are the only ones, as the program may have changed them.
@@ -375,7 +375,7 @@ impl Claims {
             // SAFETY: as it is said above.
             let view = unsafe { view.as_mut() };
             // The host has them: nothing is copied. Waits for calls in flight.
-            view.update()?;
+            view.update_rows()?;
         }
         Ok(())
     }

@@ -2,12 +2,12 @@
 #![allow(unsafe_code, non_camel_case_types, non_snake_case)] // exported names
 
 use crate::admit::admit;
-use crate::boundary::{c_text, call, check, text, value};
+use crate::boundary::{c_text, call, check, store, text, value};
 use crate::error::{Fault, Result, hete_Error};
 use crate::session::{end, lock};
 use rimms::op::OpKind;
 use rimms::runtime::Pe;
-use rimms::trace::Flow;
+use rimms::trace::{Cause, Flow, PairFlow};
 use std::cell::RefCell;
 use std::ffi::{CString, c_char};
 use std::fs::File;
@@ -39,6 +39,7 @@ pub extern "C" fn rimms_Version() -> u32 {
 /// | `costs` | a file with what calls took before |
 /// | `fixed-costs` | `true`: goes by that file alone |
 /// | `time-limit` | milliseconds that a device may be at one operation |
+/// | `watchdog` | when no call was done for so many milliseconds, and some are to be, stderr is told who waits for whom |
 /// | `trace` | `true`: keeps a trace for `rimms_WriteTrace` |
 ///
 /// The same can be set in the environment (`RIMMS_TIME_LIMIT=50`), and in a TOML file (`time-limit = 50`) that
@@ -155,6 +156,45 @@ pub unsafe extern "C" fn rimms_GetStats(stats: *mut rimms_Stats, size: usize) ->
         // SAFETY: a place of so many bytes, as the caller vouches.
         unsafe { std::ptr::copy_nonoverlapping((&raw const found).cast::<u8>(), stats.cast::<u8>(), bytes) };
         Ok(())
+    })
+}
+
+/// Stores the copies from one resource to another; within one, where both are the same.
+///
+/// # Safety
+/// `flow` is a place for one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rimms_GetFlow(from: usize, to: usize, flow: *mut rimms_Flow) -> hete_Error {
+    call(|| {
+        check("flow", flow)?;
+        let admitted = admit(())?;
+        let resources = admitted.runtime().resources();
+        (find(&resources, from)?, find(&resources, to)?);
+        let is_wanted = |pair: &&PairFlow| (pair.from.index(), pair.to.index()) == (from, to);
+        let found: Flow = admitted.runtime().counters().flows.iter().filter(is_wanted).map(|pair| pair.flow).sum();
+        // SAFETY: as the caller vouches.
+        unsafe { store("flow", flow, found.into()) }
+    })
+}
+
+/// Stores the copies that had a cause: `input` (a call reads it there), `output` (mode `reference`), `host access`, `gather`
+/// (parts of what a call reads lay elsewhere), `join`, `eviction`.
+///
+/// # Safety
+/// `cause` is a text, `flow` a place for one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rimms_GetFlowByCause(cause: *const c_char, flow: *mut rimms_Flow) -> hete_Error {
+    call(|| {
+        check("flow", flow)?;
+        // SAFETY: as the caller vouches.
+        let name = unsafe { text("cause", cause) }?;
+        let cause = Cause::ALL.into_iter().find(|cause| cause.name() == name).ok_or_else(|| {
+            let known = Cause::ALL.map(Cause::name).join(", ");
+            Fault::new(hete_Error::HETE_ERROR_UNKNOWN, format!("unknown cause `{name}`; known: {known}"))
+        })?;
+        let found = admit(())?.runtime().counters().by_cause(cause);
+        // SAFETY: as the caller vouches.
+        unsafe { store("flow", flow, found.into()) }
     })
 }
 

@@ -71,7 +71,7 @@ pub extern "C" fn hete_Read(data: *mut hete_Data) -> hete_Error {
     call(|| {
         let mut admitted = admit((In::<u8>::of(data),))?;
         admitted.prepare()?;
-        admitted.view(0)?.read()?;
+        admitted.view(0)?.read_rows()?;
         admitted.done(Closes::All);
         Ok(())
     })
@@ -106,7 +106,7 @@ pub extern "C" fn hete_Update(data: *mut hete_Data) -> hete_Error {
 fn own(data: *const hete_Data, end: impl FnOnce(Admitted<(InOut<u8>,)>)) -> Result<()> {
     let mut admitted = admit((InOut::<u8>::of(data),))?;
     admitted.prepare()?;
-    admitted.view_mut(0)?.update()?;
+    admitted.view_mut(0)?.update_rows()?;
     end(admitted);
     Ok(())
 }
@@ -118,7 +118,7 @@ fn own(data: *const hete_Data, end: impl FnOnce(Admitted<(InOut<u8>,)>)) -> Resu
 /// `HETE_ERROR_SHAPE` where `n` is 0 or does not divide the size.
 #[unsafe(no_mangle)]
 pub extern "C" fn hete_Fragment(data: *mut hete_Data, n: usize) -> hete_Error {
-    call(|| divide(data, n, |view| view.fragment(n)))
+    call(|| divide(data, |_| n, |view| view.fragment(n)))
 }
 
 /// The same with `n` fragments of these sizes in bytes, which add up to that of the data.
@@ -130,7 +130,77 @@ pub unsafe extern "C" fn hete_FragmentSizes(data: *mut hete_Data, sizes: *const 
     call(|| {
         // SAFETY: as the caller vouches.
         let sizes = unsafe { array("sizes", sizes, n) }?;
-        divide(data, n, |view| view.fragment_sizes(sizes))
+        divide(data, |_| n, |view| view.fragment_sizes(sizes))
+    })
+}
+
+/// Divides a matrix into tiles: its rows are of `columns` elements of `size` bytes, the tiles of `height` rows and `width`
+/// columns. Tile (i, j), from 0, is fragment `i · (columns / width) + j`.
+///
+/// A tile is used as any other data: its elements are those of its rows, one row after the other, and its `size` their bytes.
+/// But in the host's memory they do not follow each other: row `r` of a tile is at `data + r · hete_Pitch(tile)`. A tile may
+/// be divided in turn, by whole rows with `hete_Fragment`, or into tiles.
+///
+/// `HETE_ERROR_SHAPE` where the tiles do not make up the matrix.
+#[unsafe(no_mangle)]
+pub extern "C" fn hete_Tile(
+    data: *mut hete_Data,
+    size: usize,
+    columns: usize,
+    height: usize,
+    width: usize,
+) -> hete_Error {
+    call(|| {
+        let in_bytes = |elements: usize| elements.checked_mul(size).ok_or_else(too_many);
+        let (columns, width) = (in_bytes(columns)?, in_bytes(width)?);
+        let tile = height.checked_mul(width).ok_or_else(too_many)?;
+        divide(data, |bytes| bytes / tile.max(1), |view| view.tile(columns, height, width))
+    })
+}
+
+/// The same with tiles of different sizes: `rows` heights, and `columns` widths in elements of `size` bytes. Tile (i, j) is
+/// fragment `i · columns + j`.
+///
+/// # Safety
+/// `heights` and `widths` are NULL, or arrays of so many numbers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hete_TileSizes(
+    data: *mut hete_Data,
+    size: usize,
+    heights: *const usize,
+    rows: usize,
+    widths: *const usize,
+    columns: usize,
+) -> hete_Error {
+    call(|| {
+        // SAFETY: as the caller vouches.
+        let (heights, widths) = unsafe { (array("heights", heights, rows)?, array("widths", widths, columns)?) };
+        let in_bytes = |width: &usize| width.checked_mul(size).ok_or_else(too_many);
+        let widths: Vec<usize> = widths.iter().map(in_bytes).collect::<Result<_>>()?;
+        divide(data, |_| rows.saturating_mul(columns), |view| view.tile_sizes(heights, &widths))
+    })
+}
+
+#[cold]
+fn too_many() -> Box<Fault> {
+    Fault::new(hete_Error::HETE_ERROR_SHAPE, "tile: the sizes come to more than an address can count")
+}
+
+/// How many rows a tile has; 1 for data that is none, 0 on an error.
+#[unsafe(no_mangle)]
+pub extern "C" fn hete_RowCount(data: *const hete_Data) -> usize {
+    value(0, || look(data, |view| view.rows().0))
+}
+
+/// Bytes from the beginning of a row to that of the next, in the host's memory: of data that is no tile, its size. 0 on an
+/// error.
+#[unsafe(no_mangle)]
+pub extern "C" fn hete_Pitch(data: *const hete_Data) -> usize {
+    value(0, || {
+        look(data, |view| {
+            let ((rows, row), extent) = (view.rows(), view.extent());
+            (extent.len() - row).checked_div(rows - 1).unwrap_or(row)
+        })
     })
 }
 
@@ -138,12 +208,18 @@ pub unsafe extern "C" fn hete_FragmentSizes(data: *mut hete_Data, sizes: *const 
 /// bytes; those that lie elsewhere than the others are copied to the host first. Waits for the calls that use the data.
 #[unsafe(no_mangle)]
 pub extern "C" fn hete_Join(data: *mut hete_Data) -> hete_Error {
-    call(|| divide(data, 0, View::join))
+    call(|| divide(data, |_| 0, View::join))
 }
 
-fn divide(data: *const hete_Data, n: usize, f: impl FnOnce(&mut View<u8>) -> rimms::Result<()>) -> Result<()> {
+/// Divides as `f` does, into `count` fragments of so many bytes.
+fn divide(
+    data: *const hete_Data,
+    count: impl FnOnce(usize) -> usize,
+    f: impl FnOnce(&mut View<u8>) -> rimms::Result<()>,
+) -> Result<()> {
     let mut admitted = admit((InOut::<u8>::of(data),))?;
     let size = admitted.size(0);
+    let n = count(size);
     if n > size {
         let why = format!("fragment: {size} bytes do not divide into {n} fragments");
         return Err(Fault::new(hete_Error::HETE_ERROR_SHAPE, why));

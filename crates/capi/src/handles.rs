@@ -70,11 +70,11 @@ impl Handles {
     pub(crate) fn add(&mut self, mut data: HeteData<u8>) -> Result<*mut hete_Data> {
         self.entries.try_reserve(1).map_err(|_| no_room(1))?;
         let (Some(()), Some(tree)) = (self.places.reserve(1), self.trees.take()) else { return Err(no_room(1)) };
-        let (view, to) = (Some(NonNull::from(&mut *data)), data.len());
+        let within = Within::of(&mut data, None);
         let root = Slab::new(vec![hete_Data::of(&data)]);
         let (handle, tree) = (root.first(), TreeRef::new(tree));
         tree.put(data, root);
-        self.put(handle.addr(), tree, true, Within { view, from: 0, to, parent: None, children: None });
+        self.put(handle.addr(), tree, true, within);
         Ok(handle)
     }
 
@@ -151,17 +151,13 @@ impl Handles {
         let (Some(tree), Some(view)) = (place.tree(), place.within().view) else { return };
         // SAFETY: the view of a live handle; nobody else is at it.
         let view = unsafe { view.as_ref() };
-        let mut from = place.within().from;
         handles.extend(view.fragments().map(hete_Data::of));
         if handles.is_empty() {
             return;
         }
         let slab = Slab::new(handles);
         for (view, address) in view.fragments().zip(slab.addresses()) {
-            let to = from + view.len();
-            let below = Within { view: Some(NonNull::from(view)), from, to, parent: Some(handle), children: None };
-            self.put(address, tree, place.is_open(), below);
-            from = to;
+            self.put(address, tree, place.is_open(), Within::of(view, Some(handle)));
         }
         place.set_children(Some(slab));
     }

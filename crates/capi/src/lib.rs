@@ -32,6 +32,7 @@
 //! | [`session`] | the runtime and its data, behind that lock |
 //! | [`operands`], [`admit`] | what a call wants; which call may be at what |
 //! | [`event`] | calls that were accepted |
+//! | [`routes`] | which PEs a thread's calls go to |
 //! | [`run`], [`ops`] | a call's way to the runtime; what the calls are |
 //! | [`data`], [`cedr`], [`calls`], [`user_op`], [`control`] | the exported functions |
 //!
@@ -65,6 +66,7 @@ mod operands;
 mod ops;
 mod place;
 mod pool;
+pub mod routes;
 mod run;
 mod session;
 mod settings;

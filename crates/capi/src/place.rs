@@ -11,6 +11,7 @@ use crate::slab::Slab;
 use rimms::{HeteData, View};
 use std::cell::UnsafeCell;
 use std::fmt;
+use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 
@@ -21,14 +22,46 @@ pub(crate) struct Use {
     pub(crate) from: usize,
     pub(crate) to: usize,
     pub(crate) writes: bool,
+    /// Which of them, for one that does not have all: a tile. There as long as this counts.
+    pub(crate) tile: Option<NonNull<View<u8>>>,
 }
+
+// SAFETY: views are Sync, and only looked at.
+unsafe impl Send for Use {}
 
 impl Use {
     /// Do both touch the same bytes, and one of them changes them?
     #[inline]
     pub(crate) fn conflicts(&self, other: &Self) -> bool {
-        self.from < other.to && other.from < self.to && (self.writes || other.writes)
+        self.from < other.to
+            && other.from < self.to
+            && (self.writes || other.writes)
+            && ((self.tile.is_none() && other.tile.is_none()) || self.meets(other))
     }
+
+    /// Two of which one is a tile, at least: its rows may go past the other.
+    #[cold]
+    fn meets(&self, other: &Self) -> bool {
+        match (self.tile, other.tile) {
+            // SAFETY: both count.
+            (Some(a), Some(b)) => unsafe { a.as_ref().overlaps(b.as_ref()) },
+            (Some(tile), None) => is_in(tile, other.from..other.to),
+            (None, Some(tile)) => is_in(tile, self.from..self.to),
+            (None, None) => true,
+        }
+    }
+}
+
+/// Has a tile, of a use that counts, one of these bytes?
+fn is_in(tile: NonNull<View<u8>>, bytes: Range<usize>) -> bool {
+    // SAFETY: as the caller says.
+    let tile = unsafe { tile.as_ref() };
+    let (rows, row_bytes) = tile.rows();
+    let Range { start, end } = tile.extent();
+    let pitch = (end - start - row_bytes) / (rows - 1).max(1);
+    // The first row that does not end before the bytes begin.
+    let first = (bytes.start + 1).saturating_sub(start + row_bytes).div_ceil(pitch.max(1));
+    first < rows && start + first * pitch < bytes.end
 }
 
 /// A datum, and what calls are at in it.
@@ -161,14 +194,24 @@ pub(crate) struct Place {
     within: UnsafeCell<Within>,
 }
 
+impl Within {
+    pub(crate) fn of(view: &View<u8>, parent: Option<usize>) -> Self {
+        let Range { start, end } = view.extent();
+        Self { view: Some(NonNull::from(view)), from: start, to: end, size: view.len(), parent, children: None }
+    }
+}
+
 /// Where in its datum a place is.
 #[derive(Default)]
 pub(crate) struct Within {
     /// A node of the tree's datum: there as long as the handle is live, since both go in one step. `None` while the place
     /// stands for nothing.
     pub(crate) view: Option<NonNull<View<u8>>>,
+    /// Bytes of its datum, `from..to`: all of them, unless it is a tile.
     pub(crate) from: usize,
     pub(crate) to: usize,
+    /// How many it has.
+    pub(crate) size: usize,
     pub(crate) parent: Option<usize>,
     pub(crate) children: Option<Slab>,
 }
@@ -216,7 +259,9 @@ impl Place {
     /// As above.
     #[inline(always)]
     pub(crate) fn part(&self, writes: bool) -> Use {
-        Use { from: self.within().from, to: self.within().to, writes }
+        let within = self.within();
+        let (from, to) = (within.from, within.to);
+        Use { from, to, writes, tile: if to - from == within.size { None } else { within.view } }
     }
 
     /// Under the lock: is nobody at the place, in another way than it could be used at the same time?

@@ -26,7 +26,7 @@ pub(crate) fn run<O: Operands>(operands: O, how: How, make: impl FnOnce(&Admitte
     match how {
         How::Blocking => {
             // SAFETY: admitted, and not used otherwise.
-            unsafe { O::call(&admitted, &admitted.started().blocking, &call) }?;
+            unsafe { O::call(&admitted, &admitted.started().routes().blocking, &call) }?;
             admitted.done(Closes::Written);
         }
         How::Queued(to) => {
@@ -34,7 +34,7 @@ pub(crate) fn run<O: Operands>(operands: O, how: How, make: impl FnOnce(&Admitte
                 check("event", to)?;
             }
             // SAFETY: as above.
-            let event = unsafe { O::call(&admitted, &admitted.started().queued, &call) }?;
+            let event = unsafe { O::call(&admitted, &admitted.started().routes().queued, &call) }?;
             admitted.done(Closes::All);
             if !to.is_null() {
                 // SAFETY: as the caller of the interface's function vouches (`# Safety` there).

@@ -6,6 +6,7 @@
 
 use crate::devices::{self, Wanted};
 use crate::error::{Fault, Result, hete_Error::*};
+use crate::routes::{Chosen, Routes};
 use rimms::device::sim::HeapKind;
 use rimms::sched::{self, CostTable, Policy};
 use rimms::{MemoryMode, Runtime};
@@ -15,10 +16,9 @@ use std::time::Duration;
 
 /// A runtime that has started.
 pub(crate) struct Started {
-    /// Whose calls return when they are done.
-    pub(crate) blocking: Runtime,
-    /// Whose calls return when they are accepted.
-    pub(crate) queued: Runtime,
+    /// What calls take whose thread has not chosen.
+    pub(crate) all: Routes,
+    pub(crate) chosen: Chosen,
     pub(crate) keeps_trace: bool,
 }
 
@@ -42,6 +42,7 @@ struct Plan {
     costs: Option<PathBuf>,
     fixed_costs: bool,
     time_limit: Option<Duration>,
+    watchdog: Option<Duration>,
     trace: bool,
 }
 
@@ -53,7 +54,7 @@ struct Setting {
 }
 
 /// All there are.
-const SETTINGS: [Setting; 10] = [
+const SETTINGS: [Setting; 11] = [
     Setting { name: "cpus", apply: |plan, value| number(value).map(|n| plan.cpus = Some(n)) },
     Setting { name: "devices", apply: |plan, value| devices::parse(value).map(|list| plan.devices = list) },
     Setting { name: "heap", apply: |plan, value| parse(value).map(|heap| plan.heap = heap) },
@@ -80,6 +81,10 @@ const SETTINGS: [Setting; 10] = [
     Setting {
         name: "time-limit",
         apply: |plan, value| number(value).map(|ms| plan.time_limit = Some(Duration::from_millis(ms))),
+    },
+    Setting {
+        name: "watchdog",
+        apply: |plan, value| number(value).map(|ms| plan.watchdog = Some(Duration::from_millis(ms))),
     },
     Setting { name: "trace", apply: |plan, value| yes(value).map(|yes| plan.trace = yes) },
 ];
@@ -160,6 +165,9 @@ impl Plan {
         if let Some(limit) = self.time_limit {
             builder = builder.time_limit(limit);
         }
+        if let Some(after) = self.watchdog {
+            builder = builder.watchdog(after, |report| eprintln!("rimms: {report}"));
+        }
         if self.trace {
             builder = builder.timeline();
         }
@@ -168,7 +176,7 @@ impl Plan {
             Some(names) => runtime.on(&names)?,
             None => runtime,
         };
-        Ok(Started { blocking: queued.blocking(), queued, keeps_trace: self.trace })
+        Ok(Started { all: Routes::of(queued), chosen: Chosen::default(), keeps_trace: self.trace })
     }
 }
 

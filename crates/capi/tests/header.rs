@@ -4,7 +4,7 @@
 use std::path::Path;
 
 /// In the order in which they appear in the header.
-const SOURCES: [&str; 8] = ["error", "boundary", "slab", "data", "event", "cedr", "calls", "user_op"];
+const SOURCES: [&str; 9] = ["error", "boundary", "slab", "data", "event", "cedr", "calls", "routes", "user_op"];
 
 #[test]
 fn the_header_is_made_from_the_sources() {

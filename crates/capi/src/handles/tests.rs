@@ -62,7 +62,7 @@ fn fragments_go_with_their_data_however_deep() {
     let parts = divide(&mut handles, root, 4);
     let deep = divide(&mut handles, parts[1], 2);
     let deeper = divide(&mut handles, deep[1], 8);
-    assert_eq!(handles.find(deeper[7]).unwrap().part(false), Use { from: 31, to: 32, writes: false });
+    assert_eq!(handles.find(deeper[7]).unwrap().part(false), Use { from: 31, to: 32, writes: false, tile: None });
     // A part is divided anew: what was below it goes, its neighbours stay.
     let again = divide(&mut handles, parts[1], 4);
     assert_eq!(handles.find(deeper[7]).unwrap_err().code, HETE_ERROR_FREED);
@@ -116,7 +116,7 @@ fn what_the_program_may_write_is_known_leaf_by_leaf() {
 
 #[test]
 fn readers_share_and_writers_do_not() {
-    let part = |from, to, writes| Use { from, to, writes };
+    let part = |from, to, writes| Use { from, to, writes, tile: None };
     for (a, b, conflict) in [
         (part(0, 8, false), part(0, 8, false), false),
         (part(0, 8, true), part(0, 8, false), true),
@@ -126,5 +126,34 @@ fn readers_share_and_writers_do_not() {
         (part(0, 64, false), part(8, 16, false), false),
     ] {
         assert_eq!((a.conflicts(&b), b.conflicts(&a)), (conflict, conflict), "{a:?} {b:?}");
+    }
+}
+
+/// Tiles of one row of tiles lie between each other: their extents overlap, they do not.
+#[test]
+fn tiles_meet_where_they_have_a_byte_in_common() {
+    let (mut handles, rt) = (Handles::default(), runtime());
+    let root = add(&mut handles, &rt, 64);
+    let mut view = handles.find(root).unwrap().within().view.unwrap();
+    // SAFETY: the only user.
+    unsafe { view.as_mut() }.tile(8, 4, 4).unwrap();
+    let room = handles.reserve(4).unwrap();
+    handles.divided(root, room);
+    let part = |handles: &Handles, i| {
+        let handle = handles.child(root, i).unwrap().addr();
+        handles.find(handle).unwrap().part(true)
+    };
+    let parts: Vec<Use> = (0..4).map(|i| part(&handles, i)).collect();
+    for (i, a) in parts.iter().enumerate() {
+        for (j, b) in parts.iter().enumerate() {
+            assert_eq!(a.conflicts(b), i == j, "{i} {j}");
+        }
+        assert!(handles.find(root).unwrap().part(false).conflicts(a));
+        // Bytes 4 to 8 of the first row are the second tile's, and so on.
+        for byte in 0..64 {
+            let one = Use { from: byte, to: byte + 1, writes: false, tile: None };
+            let owner = byte / 32 * 2 + byte % 8 / 4;
+            assert_eq!((a.conflicts(&one), one.conflicts(a)), (owner == i, owner == i), "tile {i}, byte {byte}");
+        }
     }
 }

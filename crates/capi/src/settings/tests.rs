@@ -31,6 +31,7 @@ fn a_value_that_cannot_be_is_refused_when_it_is_set() {
         ("policy", "best", "round-robin"),
         ("fixed-costs", "perhaps", "true or false"),
         ("time-limit", "soon", "whole number"),
+        ("watchdog", "often", "whole number"),
         ("trace", "1", "true or false"),
     ] {
         let (code, message) = refused(name, value);
@@ -48,9 +49,9 @@ fn the_last_call_goes_before_the_ones_before_it_and_those_before_the_file() {
     settings.set("cpus", "2").unwrap();
     settings.load(file.path().to_str().unwrap()).unwrap();
     let started = settings.start().unwrap();
-    let pes: Vec<&str> = started.queued.pes().iter().map(rimms::runtime::Pe::name).collect();
+    let pes: Vec<&str> = started.all.queued.pes().iter().map(rimms::runtime::Pe::name).collect();
     assert_eq!(pes, ["cpu0", "cpu1", "acc0", "fft0"]);
-    assert_eq!(started.queued.resources()[1].capacity, Some(1 << 20));
+    assert_eq!(started.all.queued.resources()[1].capacity, Some(1 << 20));
     assert!(started.keeps_trace);
 }
 

@@ -224,6 +224,79 @@ static void calls_compute(void) {
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) OK(hete_Free(all[i]));
 }
 
+/* A matrix of 4 × 6 in tiles of 2 × 3: the host sees rows, calls see elements one after the other. */
+static void tiles(void) {
+    hete_Data *m = floats(24), *twice = floats(6), *peak = hete_Malloc(sizeof(hete_Peak));
+    for (int i = 0; i < 24; i++) ((float *)m->data)[i] = (float)i;
+    OK(hete_Tile(m, sizeof(float), 6, 2, 3));
+    CHECK(hete_FragmentCount(m) == 4);
+    hete_Data *tile = hete_Index(m, 3), *beside = hete_Index(m, 2);
+    const float *at = tile->data;
+    CHECK(tile->size == 6 * sizeof(float) && hete_Pitch(tile) == 6 * sizeof(float) && hete_Pitch(m) == m->size);
+    CHECK(at == (float *)m->data + 15 && at[0] == 15.0F && at[6] == 21.0F);
+    OK(hete_Scale(tile, twice, 2.0F, 0.0F, HETE_REAL));
+    OK(hete_Read(twice));
+    const float wanted[6] = {30.0F, 32.0F, 34.0F, 42.0F, 44.0F, 46.0F};
+    CHECK(memcmp(twice->data, wanted, sizeof wanted) == 0);
+    /* Tiles side by side have no byte in common; each keeps its own newest bytes. */
+    OK(hete_Zip(tile, tile, beside, 6, ZIP_ADD, HETE_REAL));
+    CHECK(hete_ValidSet(beside) == 2 && hete_ValidSet(hete_Index(m, 0)) == 1);
+    OK(hete_ArgMax(beside, peak, 6));
+    OK(hete_Read(peak));
+    CHECK(((hete_Peak *)peak->data)->index == 5 && ((hete_Peak *)peak->data)->value == 46.0);
+    OK(hete_Update(tile));
+    ((float *)tile->data)[6] = 1.0F; /* its second row */
+    OK(hete_Scale(tile, tile, 3.0F, 0.0F, HETE_REAL));
+    OK(hete_Sync(m));
+    const float *all = m->data;
+    CHECK(all[14] == 34.0F && all[15] == 45.0F && all[20] == 46.0F && all[21] == 3.0F && all[8] == 8.0F);
+    /* Rows of a tile, and tiles of different sizes. */
+    OK(hete_Fragment(tile, 2));
+    CHECK(hete_Index(tile, 1)->data == (void *)((float *)m->data + 21));
+    const size_t heights[2] = {1, 3}, widths[3] = {1, 2, 3};
+    OK(hete_TileSizes(m, sizeof(float), heights, 2, widths, 3));
+    tile = hete_Index(m, 4);
+    CHECK(tile->size == 6 * sizeof(float) && tile->data == (void *)((float *)m->data + 7));
+    OK(hete_Join(m));
+    OK(hete_Free(m));
+    OK(hete_Free(twice));
+    OK(hete_Free(peak));
+}
+
+/* The PEs that a thread's calls go to, until it says otherwise. */
+static void *on_its_own(void *argument) {
+    OK(CEDR_FFT_flt(argument, argument, 64, true));
+    return NULL;
+}
+
+static void choosing_pes(void) {
+    hete_Data *x = floats(128);
+    uint64_t cpu = rimms_PeCalls(0), acc = rimms_PeCalls(1);
+    rimms_Flow before, after;
+    OK(rimms_GetFlow(1, 0, &before));
+    OK(CEDR_FFT_flt(x, x, 64, true));
+    OK(hete_On("cpu"));
+    OK(CEDR_FFT_flt(x, x, 64, true));
+    CHECK(rimms_PeCalls(0) == cpu + 1 && rimms_PeCalls(1) == acc + 1);
+    hete_Event event;
+    OK(CEDR_FFT_flt_nb(x, x, 64, true, &event));
+    OK(hete_Wait(event));
+    CHECK(rimms_PeCalls(0) == cpu + 2 && hete_LastResource(x) == 0);
+    pthread_t other; /* which has chosen nothing */
+    pthread_create(&other, NULL, on_its_own, x);
+    pthread_join(other, NULL);
+    CHECK(rimms_PeCalls(1) == acc + 2);
+    OK(hete_On("cpu0,acc0"));
+    OK(hete_On(NULL));
+    OK(CEDR_FFT_flt(x, x, 64, true));
+    CHECK(rimms_PeCalls(0) == cpu + 2 && rimms_PeCalls(1) == acc + 3);
+    OK(rimms_GetFlow(1, 0, &after));
+    CHECK(after.copies == before.copies + 1 && after.bytes == before.bytes + 512);
+    OK(rimms_GetFlowByCause("input", &after));
+    CHECK(after.copies > 0);
+    OK(hete_Free(x));
+}
+
 /* Calls that are not waited for, in the order in which they depend on each other. */
 static void waiting(void) {
     enum { CHAINS = 8 };
@@ -342,7 +415,7 @@ static void what_there_is(const char *folder) {
     CHECK(rimms_PeCount() == 2 && rimms_ResourceCount() == 2);
     CHECK(strcmp(rimms_PeName(1), "acc0") == 0 && rimms_PeResource(1) == 1 && rimms_PeResource(0) == 0);
     CHECK(strcmp(rimms_ResourceName(0), "host") == 0 && rimms_ResourceCapacity(1) == 1 << 20);
-    CHECK(rimms_PeCan(1, "fft") == 1 && rimms_PeCalls(1) > 0 && rimms_PeCalls(0) == 0);
+    CHECK(rimms_PeCan(1, "fft") == 1 && rimms_PeCalls(1) > 0 && rimms_PeCalls(0) == 2);
     rimms_Stats part;
     memset(&part, 0xff, sizeof part);
     OK(rimms_GetStats(&part, sizeof part.all)); /* an older program's idea of it */
@@ -374,6 +447,8 @@ int main(int argc, char **argv) {
     read_twice_by_one_call();
     intents_save_copies();
     calls_compute();
+    tiles();
+    choosing_pes();
     waiting();
     ops_of_its_own();
     threads_share_data();

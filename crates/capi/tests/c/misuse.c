@@ -161,6 +161,23 @@ int main(void) {
     WRONG_USE(hete_Sync(part), HETE_ERROR_FREED, "joined");
     WRONG_USE(CEDR_FFT_flt(deep, deep, 16, true), HETE_ERROR_FREED, "joined");
 
+    /* Tiles. */
+    const size_t heights[2] = {4, 4}, widths[2] = {8, 8};
+    WRONG_USE(hete_Tile(NULL, 4, 16, 4, 4), HETE_ERROR_NULL, "NULL");
+    WRONG_USE(hete_Tile(x, 4, 16, 3, 4), HETE_ERROR_SHAPE, "do not divide into tiles");
+    WRONG_USE(hete_Tile(x, 0, 16, 4, 4), HETE_ERROR_SHAPE, "do not divide into tiles");
+    WRONG_USE(hete_Tile(x, SIZE_MAX, 16, 4, 4), HETE_ERROR_SHAPE, "more than an address");
+    WRONG_USE(hete_Tile(x, 1, 16, SIZE_MAX, SIZE_MAX), HETE_ERROR_SHAPE, "more than an address");
+    WRONG_USE(hete_TileSizes(x, 4, heights, 2, NULL, 2), HETE_ERROR_NULL, "widths");
+    WRONG_USE(hete_TileSizes(x, 8, heights, 2, widths, 2), HETE_ERROR_SHAPE, "do not make up 512");
+    WRONG_USE(hete_TileSizes(x, 8, heights, 2, widths, 0), HETE_ERROR_SHAPE, "do not make up 512");
+    WRONG_VALUE(hete_Pitch(freed), 0, HETE_ERROR_FREED, "freed");
+    RIGHT_USE(hete_Tile(x, 8, 8, 4, 4)); /* 8 × 8 complex elements, four tiles */
+    WRONG_USE(CEDR_FFT_flt(hete_Index(x, 0), x, 16, true), HETE_ERROR_OVERLAP, "operands 0 and 1 overlap");
+    RIGHT_USE(CEDR_FFT_flt(hete_Index(x, 0), hete_Index(x, 1), 16, true)); /* between each other's rows */
+    WRONG_USE(hete_Fragment(hete_Index(x, 0), 3), HETE_ERROR_SHAPE, "4 rows");
+    RIGHT_USE(hete_Join(x));
+
     /* Operands that overlap. */
     RIGHT_USE(hete_Fragment(x, 2));
     hete_Data *first = hete_Index(x, 0), *second = hete_Index(x, 1);
@@ -285,8 +302,22 @@ int main(void) {
     RIGHT_USE(hete_OpDestroy(op));
     RIGHT_USE(hete_Free(large));
 
+    /* PEs that are none, and one that cannot. */
+    WRONG_USE(hete_On("gpu7"), HETE_ERROR_UNKNOWN, "gpu7");
+    WRONG_USE(hete_On("\xff"), HETE_ERROR_ARGUMENT, "UTF-8");
+    RIGHT_USE(hete_On("acc0"));
+    RIGHT_USE(hete_OpCreate("on cpu", only_sim, 1, HETE_ON_CPU, fails, NULL, &op));
+    WRONG_USE(hete_Call(op, &x, 1, NULL, 0), HETE_ERROR_NO_PE, "not among those allowed");
+    RIGHT_USE(hete_OpDestroy(op));
+    RIGHT_USE(hete_On(NULL));
+
     /* Questions about what there is. */
     rimms_Stats stats;
+    rimms_Flow flow;
+    WRONG_USE(rimms_GetFlow(0, 2, &flow), HETE_ERROR_INDEX, "there are 2");
+    WRONG_USE(rimms_GetFlow(0, 1, NULL), HETE_ERROR_NULL, "flow");
+    WRONG_USE(rimms_GetFlowByCause("luck", &flow), HETE_ERROR_UNKNOWN, "eviction");
+    WRONG_USE(rimms_GetFlowByCause(NULL, &flow), HETE_ERROR_NULL, "cause");
     WRONG_USE(rimms_GetStats(NULL, sizeof stats), HETE_ERROR_NULL, "stats");
     WRONG_VALUE(rimms_PeName(99), NULL, HETE_ERROR_INDEX, "99");
     WRONG_VALUE(rimms_PeResource(99), -1, HETE_ERROR_INDEX, "there are 2");

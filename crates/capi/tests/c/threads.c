@@ -72,7 +72,7 @@ static void *run(void *argument) {
     intptr_t wrong = 0;
     for (int i = 0; i < steps; i++) {
         hete_Data *a = any(&random), *b = any(&random), *c = any(&random);
-        switch (next(&random) % 18) {
+        switch (next(&random) % 20) {
         case 0: {
             hete_Data *made = hete_Malloc(N * 8);
             if (!made) count(hete_LastError());
@@ -96,6 +96,8 @@ static void *run(void *argument) {
         case 14: count(hete_Scale(a, a, 0.5F, 0.0F, HETE_COMPLEX)); break;
         case 15: count(hete_Sync((hete_Data *)(uintptr_t)(next(&random) * 8u))); break;
         case 16: count(hete_Finish()); break;
+        case 17: count(hete_Tile(a, 8, 8, 1u << next(&random) % 3, 1u << next(&random) % 3)); break;
+        case 18: count(hete_On((const char *const[]){NULL, "cpu", "acc0"}[next(&random) % 3])); break;
         default: wrong += !own_work(&random);
         }
     }

@@ -77,6 +77,43 @@ static void fragments_by_index() {
     CHECK(is_out);
 }
 
+static void tiles() {
+    hete_data<float> m(24), twice(6);
+    float next = 0.0F;
+    for (float &value : m.overwrite()) value = next++;
+    m.tile(6, 2, 3);
+    CHECK(m.fragments() == 4 && m[1].size() == 6);
+    rimms::scale(2.0F, m[3], twice);
+    CHECK(twice.read()[0] == 30.0F && twice.read()[5] == 46.0F);
+    rimms::zip(ZIP_ADD, m[3], m[3], m[2]);
+    const auto rows = m[2].read_rows();
+    CHECK(rows.size() == 2 && rows[0].size() == 3 && rows[0][0] == 30.0F && rows[1].at(2) == 46.0F);
+    for (auto row : m[0].overwrite_rows()) {
+        for (float &value : row) value = -1.0F;
+    }
+    CHECK(thrown([&] { (void)m[0].read(); }, "read_rows") == HETE_ERROR_SHAPE);
+    m.join();
+    CHECK(m.read()[0] == -1.0F && m.read()[2] == -1.0F && m.read()[3] == 3.0F && m.read()[12] == 30.0F);
+    CHECK(thrown([&] { m.tile(6, 3, 3); }, "do not divide") == HETE_ERROR_SHAPE);
+    hete_data<float> turned(24);
+    rimms::transpose(4, 6, m, turned);
+    CHECK(turned.read()[3] == 42.0F && turned.read()[16] == 4.0F);
+}
+
+static void choosing_pes() {
+    hete_data<complex> x(64);
+    rimms::fill(complex(1.0F), x);
+    const std::uint64_t before = rimms_PeCalls(0);
+    {
+        rimms::on here("cpu0");
+        rimms::fft(x, x);
+        rimms::on again("cpu");
+        rimms::fft(x, x);
+    }
+    CHECK(rimms_PeCalls(0) >= before + 2);
+    CHECK(thrown([] { rimms::on nowhere("gpu7"); }, "gpu7") == HETE_ERROR_UNKNOWN);
+}
+
 static void events() {
     hete_data<complex> x(256), y(256);
     rimms::fill(complex(2.0F), x);
@@ -137,7 +174,9 @@ int main() {
         rimms::set("cpus", "1");
         data_is_owned_and_moved();
         fragments_by_index();
-        events();
+        tiles();
+    choosing_pes();
+    events();
         ops_with_captures();
     } catch (const std::exception &e) {
         std::printf("WRONG: %s\n", e.what());

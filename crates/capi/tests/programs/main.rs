@@ -158,6 +158,14 @@ fn used_by_threads_in_any_order() {
 }
 
 #[test]
+fn the_watchdog_tells_who_waits_for_whom() {
+    let Some(program) = compile("tests/c/slow.c", &[]) else { return };
+    let said = succeed(program.command().env("RIMMS_CPUS", "1").env("RIMMS_WATCHDOG", "100"));
+    assert!(said.contains("rimms: no call was done for") && said.contains("(sleeps) has been on cpu0"), "{said}");
+    assert!(!succeed(program.command().env("RIMMS_CPUS", "1")).contains("no call was done"));
+}
+
+#[test]
 fn nothing_else_is_exported() {
     let Some(prefix) = prefix() else { return };
     let library = prefix.join("lib/librimms.so");
