@@ -169,7 +169,8 @@ pub unsafe extern "C" fn rimms_GetFlow(from: usize, to: usize, flow: *mut rimms_
         check("flow", flow)?;
         let admitted = admit(())?;
         let resources = admitted.runtime().resources();
-        (find(&resources, from)?, find(&resources, to)?);
+        find(&resources, from)?;
+        find(&resources, to)?;
         let is_wanted = |pair: &&PairFlow| (pair.from.index(), pair.to.index()) == (from, to);
         let found: Flow = admitted.runtime().counters().flows.iter().filter(is_wanted).map(|pair| pair.flow).sum();
         // SAFETY: as the caller vouches.

@@ -67,10 +67,10 @@ pub(crate) struct Handles {
 
 impl Handles {
     /// A new datum's handle.
-    pub(crate) fn add(&mut self, mut data: HeteData<u8>) -> Result<*mut hete_Data> {
+    pub(crate) fn add(&mut self, data: HeteData<u8>) -> Result<*mut hete_Data> {
         self.entries.try_reserve(1).map_err(|_| no_room(1))?;
         let (Some(()), Some(tree)) = (self.places.reserve(1), self.trees.take()) else { return Err(no_room(1)) };
-        let within = Within::of(&mut data, None);
+        let within = Within::of(&data, None);
         let root = Slab::new(vec![hete_Data::of(&data)]);
         let (handle, tree) = (root.first(), TreeRef::new(tree));
         tree.put(data, root);
