@@ -99,6 +99,15 @@ fn mistakes_and_failures() {
     }
 }
 
+/// What is for hardware works here too.
+#[test]
+fn what_runs_on_hardware() {
+    if has_compiler() {
+        passes(&all(), "hardware::long", &[], 60);
+        passes(&all(), "hardware::ops", &[], 60);
+    }
+}
+
 #[test]
 fn what_is_missing_is_said() {
     passes(&all().without("cuda").unwrap(), "suite::missing", &[("EXPECTED", "libcuda.so.1, is not here")], 20);

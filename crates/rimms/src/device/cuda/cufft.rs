@@ -39,7 +39,7 @@ pub(super) struct Plan {
 impl Plan {
     fn new(library: &'static CuFft, context: &Arc<Context>, stream: &Stream, shape: Shape) -> Result<Self> {
         let Shape { mut n, batch, from, to } = shape;
-        let _here = context.enter().map_err(|code| Code { library: "cuFFT", ..code })?;
+        let _here = context.enter()?;
         let mut handle = 0;
         // SAFETY: writes a number.
         done(unsafe { (library.cufftCreate)(&mut handle) })?;
@@ -77,7 +77,7 @@ impl Plan {
     pub(super) unsafe fn run(&self, room: u64, from: u64, to: u64, is_inverse: bool) -> Result<()> {
         const FORWARD: c_int = -1;
         const INVERSE: c_int = 1;
-        let _here = self.context.enter().map_err(|code| Code { library: "cuFFT", ..code })?;
+        let _here = self.context.enter()?;
         let pointer = |address: u64| ptr::without_provenance_mut(address as usize);
         // SAFETY: the caller's.
         done(unsafe { (self.library.cufftSetWorkArea)(self.handle, pointer(room)) })?;

@@ -227,9 +227,14 @@ impl fmt::Display for Code {
                     // SAFETY: as above.
                     if found { unsafe { CStr::from_ptr(text) }.to_string_lossy() } else { "unknown".into() }
                 };
-                write!(f, "{} ({number}): {}", text(driver.cuGetErrorName), text(driver.cuGetErrorString))
+                write!(
+                    f,
+                    "the {library} says {} ({number}): {}",
+                    text(driver.cuGetErrorName),
+                    text(driver.cuGetErrorString)
+                )
             }
-            _ => write!(f, "{library} error {number}"),
+            _ => write!(f, "{library} says error {number}"),
         }
     }
 }

@@ -190,7 +190,7 @@ fn failed(info: &DeviceInfo, operation: Operation, code: Code) -> DeviceError {
     ];
     let is_fatal = code.library == Code::DRIVER && FATAL.contains(&code.number);
     let kind = if is_fatal { DeviceErrorKind::Lost } else { DeviceErrorKind::Failed };
-    DeviceError::new(info, operation, kind, format!("the {} says {code}", code.library))
+    DeviceError::new(info, operation, kind, code.to_string())
 }
 
 impl Device for Cuda {
