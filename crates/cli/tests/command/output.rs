@@ -112,7 +112,8 @@ fn a_full_disk_is_one() {
 fn a_file_that_has_no_room_takes_no_result_with_it() {
     let run = ["run", "pulse-doppler", "--shape", "8x16", "--on", "cpu"];
     let all = rimms(run);
-    let printed = |text: &str| text.lines().filter(|line| line.contains("row, column")).map(str::to_owned).collect::<Vec<_>>();
+    let printed =
+        |text: &str| text.lines().filter(|line| line.contains("row, column")).map(str::to_owned).collect::<Vec<_>>();
     assert!(!printed(&all.stdout).is_empty(), "{all:?}");
     for option in ["--trace", "--image"] {
         let done = rimms(run.iter().chain(&[option, "/dev/full"]));
