@@ -7,7 +7,7 @@ mod axi_fft;
 mod checked_kernel;
 #[path = "../examples/listing4.rs"]
 mod listing4;
-#[cfg(feature = "opencl")]
+#[cfg(all(feature = "cuda", feature = "opencl"))]
 #[path = "../examples/user_op.rs"]
 mod user_op;
 
@@ -26,7 +26,7 @@ fn listing4_runs() {
 }
 
 #[test]
-#[cfg(feature = "opencl")]
+#[cfg(all(feature = "cuda", feature = "opencl"))]
 fn user_op_runs() {
     user_op::main().unwrap();
 }
