@@ -30,6 +30,7 @@ use bytemuck::Pod;
 use rimms::op::Role;
 use rimms::{Arg, ResourceId, ResourceSet, Runtime, View, arg, arg_mut};
 use smallvec::SmallVec;
+use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 
 /// A call that is admitted, until this is dropped.
@@ -345,6 +346,18 @@ impl<O: Operands> Admitted<O> {
                 set_open(handle, false);
             }
         }
+        self.leave();
+    }
+
+    /// What dropping it does, where the call is: the usual way is short.
+    #[inline(always)]
+    fn leave(self) {
+        let mut marks = ManuallyDrop::new(self.marks);
+        if let Marks::Lane(lane) = *marks {
+            return leave(lane);
+        }
+        // SAFETY: once, and not used any more.
+        unsafe { ManuallyDrop::drop(&mut marks) };
     }
 
     /// The call was done, and from now on the program may write its operands whenever it likes.
@@ -355,6 +368,7 @@ impl<O: Operands> Admitted<O> {
                 set_open(self.operands.get(i).handle, true);
             }
         }
+        self.leave();
     }
 }
 
