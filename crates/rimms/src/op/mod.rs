@@ -14,14 +14,18 @@
 
 mod args;
 mod call;
+// Ops keep their kernels for devices that were left out of the build.
+#[cfg_attr(not(feature = "cuda"), allow(dead_code))]
 mod cuda;
 mod element;
 mod items;
+#[cfg_attr(not(feature = "opencl"), allow(dead_code))]
 mod opencl;
 mod params;
 pub mod reference;
 #[cfg(test)]
 mod tests;
+#[cfg_attr(not(all(feature = "cuda", feature = "opencl")), allow(dead_code))]
 mod user;
 
 pub use args::{KernelArgs, KernelError};
