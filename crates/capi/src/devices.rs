@@ -1,9 +1,9 @@
-//! Devices, as a setting names them: `opencl`, and simulated ones as `acc0`, `fft0:64KiB`, `zip0:1MiB:next-fit`.
+//! Devices, as a setting names them: `opencl`, `cuda`, and simulated ones as `acc0`, `fft0:64KiB`, `zip0:1MiB:next-fit`.
 
 use crate::error::{Fault, Result, hete_Error::HETE_ERROR_CONFIG};
 use rimms::RuntimeBuilder;
-use rimms::device::opencl;
 use rimms::device::sim::{ACC_MEMORY, DMA_BUFFER, HeapKind, Sim};
+use rimms::device::{Device, cuda, opencl};
 use rimms_heap::parse_size;
 
 /// What was asked for.
@@ -12,6 +12,8 @@ pub(crate) enum Wanted {
     Simulated(Simulated),
     /// All that have an OpenCL driver.
     OpenCl,
+    /// All that have a CUDA driver.
+    Cuda,
 }
 
 /// A simulated device.
@@ -36,21 +38,23 @@ const KINDS: [Kind; 3] = [
     Kind { name: "zip", memory: DMA_BUFFER, make: Sim::zip },
 ];
 
-/// A list of devices: `opencl`, or `NAME[:MEMORY[:HEAP]]`, with commas between. The name's letters say the kind.
+/// A list of devices: `opencl`, `cuda`, or `NAME[:MEMORY[:HEAP]]`, with commas between. The name's letters say the kind.
 pub(crate) fn parse(list: &str) -> Result<Vec<Wanted>, String> {
     list.split(',').map(str::trim).filter(|spec| !spec.is_empty()).map(one).collect()
 }
 
 fn one(spec: &str) -> Result<Wanted, String> {
-    if spec == "opencl" {
-        return Ok(Wanted::OpenCl);
+    match spec {
+        "opencl" => return Ok(Wanted::OpenCl),
+        "cuda" => return Ok(Wanted::Cuda),
+        _ => {}
     }
     let mut parts = spec.splitn(3, ':').map(str::trim);
     let name = parts.next().unwrap_or_default();
     let letters = name.trim_end_matches(|c: char| c.is_ascii_digit());
     let kind = KINDS.iter().find(|kind| kind.name == letters && letters.len() < name.len()).ok_or_else(|| {
         format!(
-            "no device is called `{name}`: wanted is opencl, or acc, fft or zip and a number, such as acc0:16MiB:next-fit"
+            "no device is called `{name}`: wanted is opencl, cuda, or acc, fft or zip and a number, such as acc0:16MiB:next-fit"
         )
     })?;
     let memory = parts
@@ -69,13 +73,26 @@ impl Wanted {
             Self::Simulated(device) => Ok(builder.device(device.make(heap)?)),
             Self::OpenCl => {
                 let opencl::Found { devices, missing } = opencl::find();
-                if devices.is_empty() {
-                    return Err(Fault::new(HETE_ERROR_CONFIG, format!("devices = `opencl`: {}", missing.join("; "))));
-                }
-                Ok(devices.into_iter().fold(builder, RuntimeBuilder::device))
+                add_all("opencl", builder, devices, &missing)
+            }
+            Self::Cuda => {
+                let cuda::Found { devices, missing } = cuda::find();
+                add_all("cuda", builder, devices, &missing)
             }
         }
     }
+}
+
+fn add_all<D: Device + 'static>(
+    name: &str,
+    builder: RuntimeBuilder,
+    devices: Vec<D>,
+    missing: &[String],
+) -> Result<RuntimeBuilder> {
+    if devices.is_empty() {
+        return Err(Fault::new(HETE_ERROR_CONFIG, format!("devices = `{name}`: {}", missing.join("; "))));
+    }
+    Ok(devices.into_iter().fold(builder, RuntimeBuilder::device))
 }
 
 impl Simulated {

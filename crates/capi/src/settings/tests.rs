@@ -22,7 +22,7 @@ fn a_value_that_cannot_be_is_refused_when_it_is_set() {
     for (name, value, word) in [
         ("cpus", "two", "whole number"),
         ("cpus", "-1", "whole number"),
-        ("devices", "gpu0", "opencl, or acc, fft or zip"),
+        ("devices", "gpu0", "opencl, cuda, or acc, fft or zip"),
         ("devices", "acc", "a number"),
         ("devices", "acc0:many", "many"),
         ("devices", "acc0:1MiB:best", "best"),
