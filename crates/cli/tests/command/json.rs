@@ -6,8 +6,20 @@ use super::json;
 
 const DOCS: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/json.md"));
 
-const RUN: &[&str] =
-    &["app", "memory", "policy", "pes", "style", "result", "copies", "bytes", "time_s", "evictions", "retries"];
+const RUN: &[&str] = &[
+    "app",
+    "memory",
+    "zero_copy_from",
+    "policy",
+    "pes",
+    "style",
+    "result",
+    "copies",
+    "bytes",
+    "time_s",
+    "evictions",
+    "retries",
+];
 const DETECTION: &[&str] = &["doppler_hz", "delay_s", "magnitude", "peak_row", "peak_col", "max_error"];
 const DIRECTIONS: &[&str] = &["host_to_device", "device_to_host", "device_to_device", "final"];
 const TIMES: &[&str] = &["overall", "computation", "allocate", "fragment"];
@@ -129,8 +141,8 @@ fn two_fft_by_placement() {
 #[test]
 fn devices() {
     let listing = json(&["devices", "--json"]);
-    assert_keys(&listing, &["resources", "pes", "missing"]);
-    assert_keys(&listing["resources"][0], &["name", "description", "capacity", "simulated"]);
+    assert_keys(&listing, &["resources", "pes", "zero_copy_from", "missing"]);
+    assert_keys(&listing["resources"][0], &["name", "description", "capacity", "simulated", "sharing"]);
     assert_keys(&listing["pes"][0], &["name", "kind", "resource", "can", "simulated"]);
     assert_eq!(listing["resources"][0]["name"], "host");
     let pes = listing["pes"].as_array().unwrap();
