@@ -1,7 +1,5 @@
 //! Kernels in CUDA C for ops of the user's own: source, and how it is launched. Knows no device.
 #![allow(unsafe_code)]
-// Declared in any case, so that a program builds with and without devices that run it.
-#![cfg_attr(not(feature = "cuda"), allow(dead_code))]
 
 use super::KernelError;
 use super::opencl::ClCall;
