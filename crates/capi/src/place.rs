@@ -22,12 +22,36 @@ pub(crate) struct Use {
     pub(crate) from: usize,
     pub(crate) to: usize,
     pub(crate) writes: bool,
-    /// Which of them, for one that does not have all: a tile. There as long as this counts.
-    pub(crate) tile: Option<NonNull<View<u8>>>,
+    /// Which of them, for one that does not have all.
+    pub(crate) tile: Option<Tile>,
 }
 
-// SAFETY: views are Sync, and only looked at.
-unsafe impl Send for Use {}
+/// The rows of a tile. In numbers, not by its view: that is gone already while the handles of a view that was joined are
+/// still to be freed, and others may ask for these meanwhile.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Tile {
+    rows: usize,
+    row_bytes: usize,
+    /// From the beginning of one row to that of the next.
+    pitch: usize,
+}
+
+impl Tile {
+    /// Of a view that has not all the bytes between its first and its last.
+    fn of(view: &View<u8>) -> Option<Self> {
+        let (rows, row_bytes) = view.rows();
+        let bytes = view.extent().len();
+        let pitch = (bytes - row_bytes) / (rows - 1).max(1);
+        (bytes != view.len()).then_some(Self { rows, row_bytes, pitch })
+    }
+
+    /// Has one that begins there any of these bytes?
+    fn has(&self, start: usize, bytes: &Range<usize>) -> bool {
+        // The first row that does not end before the bytes begin.
+        let first = (bytes.start + 1).saturating_sub(start + self.row_bytes).div_ceil(self.pitch.max(1));
+        first < self.rows && start + first * self.pitch < bytes.end
+    }
+}
 
 impl Use {
     /// Do both touch the same bytes, and one of them changes them?
@@ -43,25 +67,15 @@ impl Use {
     #[cold]
     fn meets(&self, other: &Self) -> bool {
         match (self.tile, other.tile) {
-            // SAFETY: both count.
-            (Some(a), Some(b)) => unsafe { a.as_ref().overlaps(b.as_ref()) },
-            (Some(tile), None) => is_in(tile, other.from..other.to),
-            (None, Some(tile)) => is_in(tile, self.from..self.to),
+            (Some(a), Some(b)) => (0..a.rows).map(|i| self.from + i * a.pitch).any(|row| {
+                let bytes = row..row + a.row_bytes;
+                b.has(other.from, &bytes)
+            }),
+            (Some(tile), None) => tile.has(self.from, &(other.from..other.to)),
+            (None, Some(tile)) => tile.has(other.from, &(self.from..self.to)),
             (None, None) => true,
         }
     }
-}
-
-/// Has a tile, of a use that counts, one of these bytes?
-fn is_in(tile: NonNull<View<u8>>, bytes: Range<usize>) -> bool {
-    // SAFETY: as the caller says.
-    let tile = unsafe { tile.as_ref() };
-    let (rows, row_bytes) = tile.rows();
-    let Range { start, end } = tile.extent();
-    let pitch = (end - start - row_bytes) / (rows - 1).max(1);
-    // The first row that does not end before the bytes begin.
-    let first = (bytes.start + 1).saturating_sub(start + row_bytes).div_ceil(pitch.max(1));
-    first < rows && start + first * pitch < bytes.end
 }
 
 /// A datum, and what calls are at in it.
@@ -197,14 +211,15 @@ pub(crate) struct Place {
 impl Within {
     pub(crate) fn of(view: &View<u8>, parent: Option<usize>) -> Self {
         let Range { start, end } = view.extent();
-        Self { view: Some(NonNull::from(view)), from: start, to: end, size: view.len(), parent, children: None }
+        let (view, size, tile) = (Some(NonNull::from(view)), view.len(), Tile::of(view));
+        Self { view, from: start, to: end, size, tile, parent, children: None }
     }
 }
 
 /// Where in its datum a place is.
 #[derive(Default)]
 pub(crate) struct Within {
-    /// A node of the tree's datum: there as long as the handle is live, since both go in one step. `None` while the place
+    /// A node of the tree's datum: there for whoever is admitted to the place. `None` while the place
     /// stands for nothing.
     pub(crate) view: Option<NonNull<View<u8>>>,
     /// Bytes of its datum, `from..to`: all of them, unless it is a tile.
@@ -212,6 +227,7 @@ pub(crate) struct Within {
     pub(crate) to: usize,
     /// How many it has.
     pub(crate) size: usize,
+    pub(crate) tile: Option<Tile>,
     pub(crate) parent: Option<usize>,
     pub(crate) children: Option<Slab>,
 }
@@ -261,7 +277,7 @@ impl Place {
     pub(crate) fn part(&self, writes: bool) -> Use {
         let within = self.within();
         let (from, to) = (within.from, within.to);
-        Use { from, to, writes, tile: if to - from == within.size { None } else { within.view } }
+        Use { from, to, writes, tile: within.tile }
     }
 
     /// Under the lock: is nobody at the place, in another way than it could be used at the same time?
@@ -291,5 +307,26 @@ impl Place {
     pub(crate) fn set_children(&self, children: Option<Slab>) -> Option<Slab> {
         // SAFETY: under the lock, and nobody else is at it.
         std::mem::replace(unsafe { &mut (*self.within.get()).children }, children)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Tile, Use};
+
+    #[test]
+    fn tiles_meet_where_their_rows_do() {
+        let run = |from, to| Use { from, to, writes: true, tile: None };
+        let tile = |from: usize, rows: usize, row_bytes: usize| {
+            let tile = Tile { rows, row_bytes, pitch: 16 };
+            Use { from, to: from + (rows - 1) * 16 + row_bytes, writes: true, tile: Some(tile) }
+        };
+        let left = tile(0, 4, 8);
+        for other in [run(0, 1), run(7, 9), run(16, 17), run(0, 64), run(55, 60), left, tile(4, 4, 8), tile(20, 2, 4)] {
+            assert!(left.conflicts(&other) && other.conflicts(&left), "{other:?}");
+        }
+        for other in [run(8, 16), run(24, 32), run(56, 64), tile(8, 4, 8), tile(24, 2, 8), tile(64, 2, 8)] {
+            assert!(!left.conflicts(&other) && !other.conflicts(&left), "{other:?}");
+        }
     }
 }
