@@ -134,7 +134,7 @@ impl Drop for Held {
     #[inline]
     fn drop(&mut self) {
         for usage in &*self.0 {
-            // SAFETY: the owner that `new` has put aside, taken up here alone, at the end.
+            // SAFETY: the owner that `write` has put aside, taken up here alone, at the end.
             unsafe { Owned::from_pointer(usage.datum) }.give_up();
         }
     }
