@@ -132,8 +132,8 @@ impl Device for Gated {
         self.inner.lends_memory()
     }
 
-    fn zero_copy_from(&self, lent: bool) -> Option<u64> {
-        self.inner.zero_copy_from(lent)
+    fn zero_copy_from(&self, lender: Option<&dyn Device>) -> Option<u64> {
+        self.inner.zero_copy_from(lender)
     }
 
     fn lend(&self, address: u64) -> Option<Lent> {

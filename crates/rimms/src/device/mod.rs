@@ -20,9 +20,11 @@
 //! * **Time.** A device may return from a launch, an upload or a copy when it
 //!   is queued, as long as all that it is asked for afterwards comes after it.
 //!   A download has arrived when it returns; a launch on operands in the host's
-//!   memory is over, unless all of that is [lent](Device::lend) by this very device. A copy from a peer comes after what the
+//!   memory is over, unless all of that is [lent](Device::lend) by this device or by a peer of the same backend, which then
+//!   waits for it like for its own. A copy from a peer comes after what the
 //!   peer was asked for before, and before what it is asked for later. [`finish`](Device::finish) waits for all,
-//!   [`invalidate`](Device::invalidate) for what wrote there, and [`free`](Device::free) for what uses the block. What fails
+//!   [`invalidate`](Device::invalidate) for what this device wrote there, and [`free`](Device::free) for what uses the block,
+//!   on a peer too. What fails
 //!   after its operation has returned is told by a later one, as
 //!   [`Lost`](DeviceErrorKind::Lost): nobody can say any more what it left.
 //! * **Threads.** Every method may be called from any thread at any time. The
@@ -192,9 +194,9 @@ pub trait Device: Send + Sync + fmt::Debug {
     }
 
     /// From how many bytes of a datum on it costs less to work on it where the host has it than to copy it in and out: in
-    /// [memory that this device lends](Self::lends_memory), or in the host's own. `None` where it never does, or
-    /// nobody knows: a runtime copies then, unless told otherwise. May measure when first asked.
-    fn zero_copy_from(&self, _lent: bool) -> Option<u64> {
+    /// [memory that a device lends](Self::lends_memory), this one perhaps, or in the host's own. `None` where it never does,
+    /// or nobody knows: a runtime copies then, unless told otherwise. May measure when first asked.
+    fn zero_copy_from(&self, _lender: Option<&dyn Device>) -> Option<u64> {
         None
     }
 

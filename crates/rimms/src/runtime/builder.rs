@@ -240,10 +240,10 @@ impl RuntimeBuilder {
     /// From how many bytes on data are in mode `zero-copy`, if any are. `devices[0]` is the host.
     fn shared_from(&self, devices: &[Arc<dyn Device>]) -> usize {
         let others = devices.get(1..).unwrap_or_default();
-        let lender = others.iter().position(|device| device.lends_memory());
+        let lender = others.iter().find(|device| device.lends_memory()).map(Arc::as_ref);
         let pays = || {
             // Where one of them has to copy, all do: a datum is in one mode.
-            let from = others.iter().enumerate().map(|(i, device)| device.zero_copy_from(Some(i) == lender));
+            let from = others.iter().map(|device| device.zero_copy_from(lender));
             let from = from.collect::<Option<Vec<u64>>>()?.into_iter().max()?;
             usize::try_from(from).ok().map(|from| from.max(SMALL))
         };

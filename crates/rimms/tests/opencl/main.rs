@@ -45,6 +45,11 @@ fn pocl_copies_nothing_where_memory_is_shared() {
 }
 
 #[test]
+fn devices_that_can_wait_for_each_other_copy_nothing_either() {
+    Driver::pocl_threads_twice().passes("zero_copy::", 120);
+}
+
+#[test]
 fn pocl_survives_mistakes() {
     Driver::pocl().passes("failures::", 120);
 }

@@ -66,51 +66,58 @@ fn data_lie_in_the_first_device_s_memory_and_leave_it_again() {
 #[test]
 #[ignore = "run once a driver"]
 fn what_a_device_still_uses_is_not_written() {
+    // The second of PoCL's devices works in threads of its own; the first one in those that hand work over. Which is first
+    // here lends: to itself, or to the other.
+    for lender in 0..2 {
+        let mut devices = devices(Memory::Driver);
+        devices.rotate_left(lender);
+        still_used(devices.into_iter().map(|device| Arc::new(device) as Arc<dyn Device>).collect());
+    }
+    still_used(shared(WAYS[1]));
+}
+
+fn still_used(devices: Vec<Arc<dyn Device>>) {
     const N: usize = 1 << 18;
-    for memory in WAYS {
-        // The second of PoCL's devices works in threads of its own; the first one in those that hand work over. Which is
-        // first here lends.
-        let mut devices = shared(memory);
-        devices.reverse();
-        let rt = runtime(devices);
-        let (first, second) = (rt.on("opencl1").unwrap(), rt.on("opencl0").unwrap());
-        let mut x = rt.alloc::<Complex32>(N).unwrap();
-        let mut y = rt.alloc::<Complex32>(N).unwrap();
-        let mut long = rt.alloc::<Complex32>(N).unwrap();
-        rt.fill(Complex32::ONE, &mut long).unwrap();
-        for round in 1..20 {
-            let value = round as f32;
-            x.overwrite().unwrap().fill(Complex32::ONE * value).unwrap();
-            first.fft_in_place(&mut long).unwrap();
-            first.scale(Complex32::ONE * 2.0, &x, &mut y).unwrap();
-            match round % 4 {
-                0 => drop(x.overwrite().unwrap().fill(Complex32::ZERO)),
-                1 => drop(second.fill(Complex32::ZERO, &mut x).unwrap()),
-                2 => {
-                    x.fragment(2).unwrap();
-                    first.scale_in_place(Complex32::ONE, &mut x[0]).unwrap();
-                    x.update().unwrap().fill(Complex32::ZERO);
-                    x.join().unwrap();
-                    x.overwrite().unwrap().fill(Complex32::ZERO).unwrap();
-                }
-                _ => {
-                    let unwritten = rt.alloc::<Complex32>(N).unwrap();
-                    let _ = first.scale(Complex32::ONE, &unwritten, &mut x);
-                    x.overwrite().unwrap().fill(Complex32::ZERO).unwrap();
-                }
+    let what = format!("{devices:?}");
+    let rt = runtime(devices);
+    let (first, second) = (rt.on("opencl1").unwrap(), rt.on("opencl0").unwrap());
+    let mut x = rt.alloc::<Complex32>(N).unwrap();
+    let mut y = rt.alloc::<Complex32>(N).unwrap();
+    let mut long = rt.alloc::<Complex32>(N).unwrap();
+    rt.fill(Complex32::ONE, &mut long).unwrap();
+    for round in 1..20 {
+        let value = round as f32;
+        x.overwrite().unwrap().fill(Complex32::ONE * value).unwrap();
+        first.fft_in_place(&mut long).unwrap();
+        first.scale(Complex32::ONE * 2.0, &x, &mut y).unwrap();
+        match round % 4 {
+            0 => drop(x.overwrite().unwrap().fill(Complex32::ZERO)),
+            1 => drop(second.fill(Complex32::ZERO, &mut x).unwrap()),
+            2 => {
+                x.fragment(2).unwrap();
+                first.scale_in_place(Complex32::ONE, &mut x[0]).unwrap();
+                x.update().unwrap().fill(Complex32::ZERO);
+                x.join().unwrap();
+                x.overwrite().unwrap().fill(Complex32::ZERO).unwrap();
             }
-            let right = y.read().unwrap().iter().all(|y| *y == Complex32::ONE * (2.0 * value));
-            assert!(right, "round {round}, {memory:?}");
+            _ => {
+                let unwritten = rt.alloc::<Complex32>(N).unwrap();
+                let _ = first.scale(Complex32::ONE, &unwritten, &mut x);
+                x.overwrite().unwrap().fill(Complex32::ZERO).unwrap();
+            }
         }
+        let right = y.read().unwrap().iter().all(|y| *y == Complex32::ONE * (2.0 * value));
+        assert!(right, "round {round}, {what}");
     }
 }
 
-/// Dropped at once: the driver is given its memory back when nothing uses it.
+/// Dropped at once: the driver is given its memory back when nothing uses it, not even a device that it was lent to.
 #[test]
 #[ignore = "run once a driver"]
 fn data_may_go_while_a_device_is_at_them() {
-    let rt = runtime(shared(Memory::Driver)).on("opencl0").unwrap();
-    for _ in 0..50 {
+    let rt = runtime(shared(Memory::Driver));
+    for i in 0..100 {
+        let rt = rt.on(["opencl0", "opencl1"][i % 2]).unwrap();
         let mut x = rt.alloc::<Complex32>(1 << 16).unwrap();
         rt.fill(Complex32::ONE, &mut x).unwrap();
         rt.fft_in_place(&mut x).unwrap();
@@ -149,6 +156,9 @@ fn by_default_large_data_are_shared_and_small_ones_are_not() {
     let rt = one().build().unwrap();
     let from = rt.zero_copy_from().unwrap();
     assert!((4096..=1 << 20).contains(&from), "{from}");
+    // The other one of its context reaches what this one lends.
+    let both = devices(Memory::Driver).into_iter().fold(Runtime::builder().cpus(1), |b, device| b.device(device));
+    assert_eq!(both.build().unwrap().zero_copy_from(), Some(from));
     assert_eq!(rt.memory_mode(), MemoryMode::ValidSet);
     let on = rt.on("opencl0").unwrap();
     for (len, copies) in [(from / 4, 0), (from / 8, 2)] {

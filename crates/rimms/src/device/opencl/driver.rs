@@ -1,9 +1,10 @@
 //! One device as its driver shows it: what it is, its context and its queue.
 //!
 //! Owns [`Driver`]: the devices of a platform share a context, so that copies
-//! between them are direct; each has one queue, whose commands run in order.
+//! between them are direct, and each reaches what another [lends](super::peers); each has one queue, whose commands run in order.
 //! And [`Facts`], read once.
 
+use super::peers::Peers;
 use super::queue::Queue;
 use super::raw::{Context, Id, Result};
 use cl3::device as of;
@@ -55,19 +56,23 @@ impl Facts {
 pub(super) struct Driver {
     pub(super) device: Id,
     pub(super) facts: Facts,
-    pub(super) queue: Queue,
+    pub(super) queue: Arc<Queue>,
     pub(super) context: Arc<Context>,
+    /// This and the others of the context.
+    pub(super) peers: Arc<Peers>,
 }
 
 impl Driver {
-    pub(super) fn new(device: Id, facts: Facts, context: Arc<Context>) -> Result<Self> {
-        Ok(Self { device, facts, queue: Queue::new(&context, device)?, context })
+    pub(super) fn new(device: Id, facts: Facts, context: Arc<Context>, peers: Arc<Peers>) -> Result<Self> {
+        let queue = Arc::new(Queue::new(&context, device)?);
+        peers.join(&queue);
+        Ok(Self { device, facts, queue, context, peers })
     }
 }
 
 impl Drop for Driver {
     fn drop(&mut self) {
-        // What is still queued uses memory that goes next.
-        let _ = self.queue.finish();
+        // What is still queued, on whichever device, may use memory that goes next.
+        let _ = self.peers.finish();
     }
 }

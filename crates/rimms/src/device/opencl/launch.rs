@@ -1,8 +1,8 @@
 //! Execution: which kernel does a call, and with which arguments.
 //!
 //! Owns [`Job`], the operands of one call as buffers. Operands on the device are blocks of its
-//! own, and so are those in memory that it has lent; others in the host's memory get a buffer over them, which is
-//! shown to the host when the kernel is over.
+//! own, and those in memory that it or a [peer](super::peers) has lent are of one of theirs; others in the host's memory get a
+//! buffer over them, which is shown to the host when the kernel is over.
 #![allow(unsafe_code)]
 
 use super::commands::{Arg, Range};
@@ -60,7 +60,7 @@ pub(super) struct Job<'a> {
     is_waited_for: bool,
 }
 
-/// Runs the call: queues it, and waits for it if it works on memory of the host that is not this device's.
+/// Runs the call: queues it, and waits for it if it works on memory of the host that is no device's of this context.
 pub(super) fn run(device: &OpenCl, call: &Call, operands: &[Operand<'_>]) -> Result<(), DeviceError> {
     let mut job = Job { device, places: SmallVec::new(), is_waited_for: false };
     let done = operands.iter().try_for_each(|operand| job.add(operand)).and_then(|()| job.start(call, operands));
@@ -72,10 +72,14 @@ pub(super) fn run(device: &OpenCl, call: &Call, operands: &[Operand<'_>]) -> Res
 impl<'a> Job<'a> {
     fn add(&mut self, operand: &Operand<'_>) -> Result<(), DeviceError> {
         let Span { address, rows } = *operand.span();
-        let lent = if operand.is_host_memory() { self.device.memory.locate_lent(operand.span()) } else { None };
-        let place = if let Some((buffer, offset)) = lent {
+        let lent = || self.device.driver.peers.locate(address, rows.extent());
+        let place = if !operand.is_host_memory() {
+            let memory::Place { buffer, offset, .. } =
+                self.device.memory.locate(&self.device.info, Operation::Launch, operand.span())?;
             Place { buffer, offset, rows, is_to_be_shown: false }
-        } else if operand.is_host_memory() {
+        } else if let Some((buffer, offset)) = lent() {
+            Place { buffer, offset, rows, is_to_be_shown: false }
+        } else {
             self.is_waited_for = true;
             let start = NonNull::new(ptr::with_exposed_provenance_mut(address as usize)).unwrap_or(NonNull::dangling());
             // SAFETY: the operand's maker vouches for its rows until the launch has returned, and `end` waits for all that was
@@ -83,9 +87,6 @@ impl<'a> Job<'a> {
             let buffer = unsafe { self.device.driver.context.buffer_over(start, rows.extent()) };
             let buffer = buffer.map_err(|code| self.failed(code))?;
             Place { buffer: Arc::new(buffer), offset: 0, rows, is_to_be_shown: operand.role().writes() }
-        } else {
-            let (buffer, offset) = self.device.memory.locate(&self.device.info, Operation::Launch, operand.span())?;
-            Place { buffer, offset, rows, is_to_be_shown: false }
         };
         self.places.push(place);
         Ok(())

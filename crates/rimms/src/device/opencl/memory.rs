@@ -8,16 +8,17 @@
 //! inside a live block's buffer is refused.
 //!
 //! Where host and device share [memory](super::svm), a block of the driver's is a piece of that, with a buffer
-//! over it: the host may be lent it, and copies in and out are made by the host. A place in a block is then also found by
-//! the host's address of it.
+//! over it: the host may be lent it, and copies in and out are made by the host, as are those between two such blocks
+//! where no device is at anything. [Its peers](super::peers) find a place in what is lent by the host's address of it.
 //!
 //! All commands go to the device's one queue, in order. A copy in of what fits
 //! into a [staging slot](super::staging) is queued and not waited for; larger ones, and copies out, are.
 #![allow(unsafe_code)] // for what is lent: see `lend`
 
 use super::commands::{At, pitch};
-use super::driver::{Driver, Facts};
+use super::driver::Driver;
 use super::failed;
+use super::peers::{Listing, Peers};
 use super::raw::{Buffer, Code, Context, Result as Raw};
 use super::staging::Staging;
 use super::svm::Svm;
@@ -61,56 +62,43 @@ const ADDRESSES: u64 = 1 << 60;
 
 #[derive(Debug)]
 struct Block {
-    /// Goes first.
+    /// Where the host reaches it. Goes first, then its buffer.
+    _listing: Option<Listing>,
     buffer: Arc<Buffer>,
     bytes: u64,
     shared: Option<Arc<Svm>>,
 }
 
 impl Block {
-    fn new(context: &Arc<Context>, bytes: u64, is_shared: bool) -> Raw<Self> {
-        let size = usize::try_from(bytes).map_err(|_| Code(CL_MEM_OBJECT_ALLOCATION_FAILURE))?.max(1);
-        let shared = if is_shared { Some(Arc::new(Svm::new(context, size)?)) } else { None };
-        let buffer = shared.as_ref().map_or_else(|| context.buffer(size), |shared| shared.buffer())?;
-        Ok(Self { buffer: Arc::new(buffer), bytes, shared })
+    fn new(context: &Context, bytes: u64) -> Raw<Self> {
+        Ok(Self { _listing: None, buffer: Arc::new(context.buffer(size(bytes)?)?), bytes, shared: None })
+    }
+
+    /// In memory that the host reaches too.
+    fn shared(context: &Arc<Context>, peers: &Arc<Peers>, bytes: u64) -> Raw<Self> {
+        let shared = Svm::new(context, size(bytes)?)?;
+        let buffer = Arc::new(shared.buffer()?);
+        let listing = peers.list(shared.start().addr().get() as u64, bytes, &buffer);
+        Ok(Self { _listing: Some(listing), buffer, bytes, shared: Some(Arc::new(shared)) })
     }
 }
 
-/// All blocks.
-#[derive(Debug, Default)]
-struct Blocks {
-    by_address: BTreeMap<u64, Block>,
-    /// Of those that share memory with the host, by where they lie there.
-    by_pointer: BTreeMap<u64, u64>,
+fn size(bytes: u64) -> Raw<usize> {
+    usize::try_from(bytes).map(|bytes| bytes.max(1)).map_err(|_| Code(CL_MEM_OBJECT_ALLOCATION_FAILURE))
 }
+
+/// All blocks, by address.
+#[derive(Debug, Default)]
+struct Blocks(BTreeMap<u64, Block>);
 
 impl Blocks {
-    fn add(&mut self, address: u64, block: Block) {
-        if let Some(shared) = &block.shared {
-            self.by_pointer.insert(pointer(shared), address);
-        }
-        self.by_address.insert(address, block);
-    }
-
-    fn remove(&mut self, address: u64) -> Option<Block> {
-        let block = self.by_address.remove(&address)?;
-        if let Some(shared) = &block.shared {
-            self.by_pointer.remove(&pointer(shared));
-        }
-        Some(block)
-    }
-
-    /// The buffer that `bytes` bytes lie in, and where.
-    fn locate(&self, address: u64, bytes: usize) -> Option<(Arc<Buffer>, usize)> {
-        let (start, block) = self.by_address.range(..=address).next_back()?;
+    /// The block that `bytes` bytes lie in, and where.
+    fn locate(&self, address: u64, bytes: usize) -> Option<(&Block, usize)> {
+        let (start, block) = self.0.range(..=address).next_back()?;
         let offset = address - start;
         let end = offset.checked_add(bytes as u64)?;
-        (end <= block.bytes).then(|| (block.buffer.clone(), offset as usize))
+        (end <= block.bytes).then_some((block, offset as usize))
     }
-}
-
-fn pointer(shared: &Svm) -> u64 {
-    shared.start().addr().get() as u64
 }
 
 #[derive(Debug)]
@@ -129,7 +117,8 @@ pub(super) struct DeviceMemory {
 }
 
 impl DeviceMemory {
-    pub(super) fn new(context: &Arc<Context>, facts: &Facts, kind: Memory) -> Result<Self, String> {
+    pub(super) fn new(driver: &Driver, kind: Memory) -> Result<Self, String> {
+        let Driver { context, peers, facts, .. } = driver;
         let mut blocks = Blocks::default();
         let marks = match kind {
             Memory::Driver => HeapKind::default().build(BASE, ADDRESSES),
@@ -138,9 +127,8 @@ impl DeviceMemory {
                     let most = facts.largest_buffer;
                     return Err(format!("{bytes} bytes in one piece are wanted, the driver gives {most} at most"));
                 }
-                let block =
-                    Block::new(context, bytes, false).map_err(|e| format!("no buffer of {bytes} bytes: {e}"))?;
-                blocks.add(BASE, block);
+                let block = Block::new(context, bytes).map_err(|e| format!("no buffer of {bytes} bytes: {e}"))?;
+                blocks.0.insert(BASE, block);
                 heap.build(BASE, bytes)
             }
         };
@@ -149,7 +137,7 @@ impl DeviceMemory {
             Memory::Slab { bytes, .. } => (bytes, bytes),
         };
         // All devices of the context have to be able to, and the driver to keep its word.
-        let can_share = || facts.is_unified && facts.has_fine_svm && Block::new(context, 64, true).is_ok();
+        let can_share = || facts.is_unified && facts.has_fine_svm && Block::shared(context, peers, 64).is_ok();
         Ok(Self {
             kind,
             is_shared: kind == Memory::Driver && can_share(),
@@ -186,7 +174,7 @@ impl DeviceMemory {
         }
     }
 
-    pub(super) fn allocate(&self, info: &DeviceInfo, context: &Arc<Context>, bytes: u64) -> Result<u64, DeviceError> {
+    pub(super) fn allocate(&self, info: &DeviceInfo, driver: &Driver, bytes: u64) -> Result<u64, DeviceError> {
         let refuse = |kind, message: String| Err(DeviceError::new(info, Operation::Allocate, kind, message));
         if bytes > self.largest {
             let message = format!("{bytes} bytes in one piece are wanted, there are {} at most", self.largest);
@@ -206,9 +194,10 @@ impl DeviceMemory {
         }
         let address =
             marks.allocate(bytes, self.align).map_err(|e| DeviceError::of_heap(info, Operation::Allocate, &e))?;
-        match Block::new(context, bytes, self.is_shared) {
+        let Driver { context, peers, .. } = driver;
+        match if self.is_shared { Block::shared(context, peers, bytes) } else { Block::new(context, bytes) } {
             Ok(block) => {
-                self.blocks.write().add(address, block);
+                self.blocks.write().0.insert(address, block);
                 Ok(address)
             }
             Err(code) => {
@@ -224,15 +213,15 @@ impl DeviceMemory {
     }
 
     pub(super) fn free(&self, info: &DeviceInfo, driver: &Driver, address: u64) -> Result<(), DeviceError> {
-        // A driver keeps a buffer until its commands are over, but not memory that the host reaches too.
+        // A driver keeps a buffer until its commands are over, but not memory that the host reaches too, and others may be at.
         if self.is_shared {
-            driver.queue.finish().map_err(|code| failed(info, Operation::Free, code))?;
+            driver.peers.finish().map_err(|code| failed(info, Operation::Free, code))?;
         }
         // The block goes before its address is another's.
         let mut marks = self.marks.lock();
         marks.free(address).map_err(|e| DeviceError::of_heap(info, Operation::Free, &e))?;
         if !self.is_slab() {
-            self.blocks.write().remove(address);
+            self.blocks.write().0.remove(&address);
         }
         Ok(())
     }
@@ -240,20 +229,10 @@ impl DeviceMemory {
     /// The block at this address as the host reaches it.
     pub(super) fn lend(&self, address: u64) -> Option<Lent> {
         let blocks = self.blocks.read();
-        let shared = blocks.by_address.get(&address)?.shared.as_ref()?;
+        let shared = blocks.0.get(&address)?.shared.as_ref()?;
         // SAFETY: memory of a driver, which has given each byte some value; aligned to `svm::ALIGN`; `free` waits for what
         // the device is asked to do with it.
         Some(unsafe { Lent::new(shared.start()) })
-    }
-
-    /// The buffer that a span of the host's memory lies in, and where, if it was lent.
-    pub(super) fn locate_lent(&self, span: &Span) -> Option<(Arc<Buffer>, usize)> {
-        if !self.is_shared {
-            return None;
-        }
-        let blocks = self.blocks.read();
-        let (start, address) = blocks.by_pointer.range(..=span.address).next_back()?;
-        blocks.locate(address.checked_add(span.address - start)?, span.rows.extent())
     }
 
     pub(super) fn usage(&self) -> Usage {
@@ -268,28 +247,19 @@ impl DeviceMemory {
         Usage { used: r.used, free, largest_free, blocks: r.live, metadata: r.metadata_bytes }
     }
 
-    /// The buffer that all of a span lies in, and where in it the span begins.
-    pub(super) fn locate(
-        &self,
-        info: &DeviceInfo,
-        operation: Operation,
-        span: &Span,
-    ) -> Result<(Arc<Buffer>, usize), DeviceError> {
-        let found = self.blocks.read().locate(span.address, span.rows.extent());
-        found.ok_or_else(|| {
+    /// Where a span lies.
+    pub(super) fn locate(&self, info: &DeviceInfo, operation: Operation, span: &Span) -> Result<Place, DeviceError> {
+        let blocks = self.blocks.read();
+        let found = blocks.locate(span.address, span.rows.extent());
+        let place = found.map(|(Block { buffer, shared, .. }, offset)| Place {
+            buffer: buffer.clone(),
+            shared: shared.clone(),
+            offset,
+        });
+        place.ok_or_else(|| {
             let message = format!("no block of {} holds all of what begins at {:#x}", info.name, span.address);
             DeviceError::new(info, operation, DeviceErrorKind::Invalid, message)
         })
-    }
-
-    /// The memory that a span's block shares with the host, if it does: copies are the host's work then, and quicker done without
-    /// the driver.
-    fn shared_with_host(&self, span: &Span) -> Option<Arc<Svm>> {
-        if !self.is_shared {
-            return None;
-        }
-        let blocks = self.blocks.read();
-        blocks.by_address.range(..=span.address).next_back()?.1.shared.clone()
     }
 
     pub(super) fn write(
@@ -300,8 +270,8 @@ impl DeviceMemory {
         to: &Span,
     ) -> Result<(), DeviceError> {
         DeviceError::check_shapes(info, Operation::Upload, from.rows(), &to.rows)?;
-        let (buffer, offset) = self.locate(info, Operation::Upload, to)?;
-        if let Some(shared) = self.shared_with_host(to).filter(|_| driver.queue.is_idle()) {
+        let Place { buffer, shared, offset } = self.locate(info, Operation::Upload, to)?;
+        if let Some(shared) = shared.filter(|_| driver.queue.is_idle()) {
             for i in 0..to.rows.rows {
                 // SAFETY: all rows are in the block (`locate`), the device is at nothing, and whoever asks for a copy keeps others
                 // away from both ends.
@@ -327,8 +297,8 @@ impl DeviceMemory {
         to: &mut HostTarget<'_>,
     ) -> Result<(), DeviceError> {
         DeviceError::check_shapes(info, Operation::Download, &from.rows, to.rows())?;
-        let (buffer, offset) = self.locate(info, Operation::Download, from)?;
-        if let Some(shared) = self.shared_with_host(from) {
+        let Place { buffer, shared, offset } = self.locate(info, Operation::Download, from)?;
+        if let Some(shared) = shared {
             driver.queue.finish().map_err(|code| failed(info, Operation::Download, code))?;
             for i in 0..from.rows.rows {
                 // SAFETY: all rows are in the block (`locate`), the device is through with what was asked for before, and whoever asks
@@ -347,21 +317,38 @@ impl DeviceMemory {
         done.map_err(|code| failed(info, Operation::Download, code))
     }
 
-    /// From a block of this memory, or of `source`, which is of the same context.
+    /// From a block of this memory, or of a peer's, which is of the same context.
     pub(super) fn copy(
         &self,
         info: &DeviceInfo,
         driver: &Driver,
-        source: &Self,
+        (source, peer): (&Self, &Driver),
         from: &Span,
         to: &Span,
     ) -> Result<(), DeviceError> {
         DeviceError::check_shapes(info, Operation::Copy, &from.rows, &to.rows)?;
-        let (source, start) = source.locate(info, Operation::Copy, from)?;
-        let (target, end) = self.locate(info, Operation::Copy, to)?;
-        copy(driver, (&source, start, &from.rows), (&target, end, &to.rows))
+        let (start, end) = (source.locate(info, Operation::Copy, from)?, self.locate(info, Operation::Copy, to)?);
+        if let (Some(source), Some(target)) = (&start.shared, &end.shared)
+            && [driver, peer].iter().all(|driver| driver.queue.is_idle())
+        {
+            for i in 0..to.rows.rows {
+                let (at, row) = (end.offset + i * to.rows.pitch, start.offset + i * from.rows.pitch);
+                // SAFETY: all rows are in their blocks (`locate`), neither device is at anything, and whoever asks for a copy
+                // keeps others away from both ends.
+                unsafe { target.take(at, source, row, to.rows.row_bytes) };
+            }
+            return Ok(());
+        }
+        copy(driver, (&start.buffer, start.offset, &from.rows), (&end.buffer, end.offset, &to.rows))
             .map_err(|code| failed(info, Operation::Copy, code))
     }
+}
+
+/// Where a span lies: in which buffer, over which memory if the host reaches it too, and from which byte on.
+pub(super) struct Place {
+    pub(super) buffer: Arc<Buffer>,
+    shared: Option<Arc<Svm>>,
+    pub(super) offset: usize,
 }
 
 fn at<'a>(buffer: &'a Buffer, offset: usize, rows: &Rows) -> At<'a> {

@@ -14,9 +14,9 @@
 //!   buffers and offsets, never parts of buffers: drivers differ in which parts they allow, and two in three
 //!   do not check. Only kernels of the user's get parts, where these are aligned, and otherwise a copy.
 //! * **Host memory** (mode `zero-copy`) is used where it lies. Where the driver has fine-grain shared virtual memory, data
-//!   lie in blocks of this device ([`Device::lend`]): launches on them are queued like others, and nothing is mapped. Other memory
-//!   of the host, and that of a second device of the runtime, gets a buffer over it; such launches are waited for, and
-//!   what they wrote is mapped.
+//!   lie in blocks of a device ([`Device::lend`]): launches on them, on all devices of the context, are queued like others, and
+//!   nothing is mapped. Other memory of the host, and what a device of another driver lends, gets a buffer over it; such
+//!   launches are waited for, and what they wrote is mapped.
 //!
 //! Who checks what: operands are inside their blocks and fit the call (`memory`, `op`); that
 //! they are inside a live buffer, and aligned for their elements, is checked here.
@@ -26,6 +26,7 @@ mod driver;
 mod fft;
 mod launch;
 mod memory;
+mod peers;
 mod probe;
 mod program;
 mod queue;
@@ -81,7 +82,7 @@ pub struct OpenCl {
 impl OpenCl {
     fn new(number: usize, driver: Driver, platform: &str, version: &str, memory: Memory) -> Result<Self, String> {
         let facts = &driver.facts;
-        let memory = DeviceMemory::new(&driver.context, facts, memory)?;
+        let memory = DeviceMemory::new(&driver, memory)?;
         let name: Box<str> = format!("opencl{number}").into();
         let bytes = memory.capacity().unwrap_or(facts.memory);
         let shared = if facts.is_unified { ", shared with the host" } else { "" };
@@ -112,6 +113,11 @@ impl OpenCl {
             return None;
         }
         self.sharing.get_or_init(|| Sharing::measure(self).ok()).as_ref()
+    }
+
+    /// Is that a device of the same context, or this one?
+    fn is_peer(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.driver.context, &other.driver.context)
     }
 
     /// Refuses if the device is gone, as it is when something failed that nobody has waited for.
@@ -155,7 +161,7 @@ impl Device for OpenCl {
 
     fn allocate(&self, bytes: u64) -> Result<u64, DeviceError> {
         self.check(Operation::Allocate)?;
-        self.seen(self.memory.allocate(&self.info, &self.driver.context, bytes))
+        self.seen(self.memory.allocate(&self.info, &self.driver, bytes))
     }
 
     fn footprint(&self, bytes: u64) -> u64 {
@@ -184,7 +190,7 @@ impl Device for OpenCl {
 
     fn copy_within(&self, from: &Span, to: &Span) -> Result<(), DeviceError> {
         self.check(Operation::Copy)?;
-        self.seen(self.memory.copy(&self.info, &self.driver, &self.memory, from, to))
+        self.seen(self.memory.copy(&self.info, &self.driver, (&self.memory, &self.driver), from, to))
     }
 
     /// From a device of the same platform whose blocks are buffers of their own, as this one's are. The two queues wait for
@@ -192,10 +198,8 @@ impl Device for OpenCl {
     /// the end of both.
     fn copy_from(&self, peer: &dyn Device, from: &Span, to: &Span) -> Result<(), DeviceError> {
         let peer = peer.as_any().downcast_ref::<Self>();
-        let Some(peer) = peer.filter(|peer| {
-            let is_shared = Arc::ptr_eq(&peer.driver.context, &self.driver.context);
-            is_shared && !peer.memory.is_slab() && !self.memory.is_slab()
-        }) else {
+        let Some(peer) = peer.filter(|peer| self.is_peer(peer) && !peer.memory.is_slab() && !self.memory.is_slab())
+        else {
             return Err(DeviceError::unsupported(&self.info, Operation::Copy));
         };
         self.check(Operation::Copy)?;
@@ -203,12 +207,12 @@ impl Device for OpenCl {
         let failed = |code| failed(&self.info, Operation::Copy, code);
         let (queue, others) = (&self.driver.queue, &peer.driver.queue);
         if !(self.driver.facts.waits_for_others && peer.driver.facts.waits_for_others) {
-            others.finish().map_err(failed)?;
-            let done = self.memory.copy(&self.info, &self.driver, &peer.memory, from, to);
+            others.finish().and(queue.finish()).map_err(failed)?;
+            let done = self.memory.copy(&self.info, &self.driver, (&peer.memory, &peer.driver), from, to);
             return self.seen(done.and(queue.finish().map_err(failed)));
         }
         queue.comes_after(others).map_err(failed)?;
-        let done = self.memory.copy(&self.info, &self.driver, &peer.memory, from, to);
+        let done = self.memory.copy(&self.info, &self.driver, (&peer.memory, &peer.driver), from, to);
         // The peer goes on, and may write what is read here, but not before that is over.
         self.seen(done.and(others.comes_after(queue).map_err(failed)))
     }
@@ -233,8 +237,9 @@ impl Device for OpenCl {
         self.memory.is_shared()
     }
 
-    fn zero_copy_from(&self, lent: bool) -> Option<u64> {
-        if lent && self.memory.is_shared() {
+    fn zero_copy_from(&self, lender: Option<&dyn Device>) -> Option<u64> {
+        let lender = lender.and_then(|lender| lender.as_any().downcast_ref::<Self>());
+        if lender.is_some_and(|lender| lender.memory.is_shared() && self.is_peer(lender)) {
             return Some(0);
         }
         self.sharing()?.mapping_pays_from().map(|bytes| bytes as u64)

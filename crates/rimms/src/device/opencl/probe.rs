@@ -6,6 +6,7 @@
 use super::OpenCl;
 use super::driver::{Driver, Facts};
 use super::memory::Memory;
+use super::peers::Peers;
 use super::program::GROUP;
 use super::raw::{self, Context, Id};
 use cl3::device as of;
@@ -85,13 +86,14 @@ impl Found {
         }
         let version = platform.platform_text(CL_PLATFORM_VERSION);
         // One context for all: copies between them are direct. If the driver does not like that, one for each.
-        let shared = Context::of(&usable).map(Arc::new);
+        let all = |devices: &[Id]| Context::of(devices).map(|context| (Arc::new(context), Arc::new(Peers::default())));
+        let shared = all(&usable);
         for device in usable {
             let context = match &shared {
-                Ok(context) => Ok(context.clone()),
-                Err(_) => Context::of(&[device]).map(Arc::new),
+                Ok(shared) => Ok(shared.clone()),
+                Err(_) => all(&[device]),
             };
-            let made = context.and_then(|context| Driver::new(device, Facts::of(device), context));
+            let made = context.and_then(|(context, peers)| Driver::new(device, Facts::of(device), context, peers));
             let made = made.map_err(|code| code.to_string());
             let made = made.and_then(|driver| OpenCl::new(self.devices.len(), driver, &name, &version, memory));
             match made {

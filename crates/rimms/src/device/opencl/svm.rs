@@ -60,6 +60,15 @@ impl Svm {
         unsafe { NonNull::from(bytes).cast().copy_from_nonoverlapping(self.start.add(offset), len) }
     }
 
+    /// Copies bytes here from another piece, or from another place of this one.
+    ///
+    /// # Safety
+    /// The same at both ends.
+    pub(super) unsafe fn take(&self, offset: usize, source: &Self, start: usize, bytes: usize) {
+        // SAFETY: the caller's.
+        unsafe { self.start.add(offset).copy_from(source.start.add(start), bytes) }
+    }
+
     /// The same as a buffer, which has to go first.
     pub(super) fn buffer(&self) -> Result<Buffer> {
         // SAFETY: the memory lives as long as the buffer and its commands, as its users see to; both sides may reach it at

@@ -12,7 +12,7 @@ fn driver() -> Option<Driver> {
         return None;
     };
     let context = Arc::new(Context::of(&[device]).unwrap());
-    Some(Driver::new(device, Facts { is_unified: false, ..Facts::of(device) }, context).unwrap())
+    Some(Driver::new(device, Facts { is_unified: false, ..Facts::of(device) }, context, Arc::default()).unwrap())
 }
 
 #[test]

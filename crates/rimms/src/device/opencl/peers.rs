@@ -1,0 +1,63 @@
+//! The devices of one context: what one of them lends, the others reach as well.
+//!
+//! Owns [`Peers`]: the pieces of [memory that the host reaches too](super::svm), by where they lie, and the queues that may
+//! be at them. A piece is known from when it is [listed](Peers::list) until the listing is dropped, before
+//! which its owner has [waited](Peers::finish) for all queues.
+
+use super::queue::Queue;
+use super::raw::{Buffer, Result};
+use parking_lot::RwLock;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Weak};
+
+/// Devices that share a context.
+#[derive(Debug, Default)]
+pub(super) struct Peers {
+    queues: RwLock<Vec<Weak<Queue>>>,
+    /// By address: how many bytes, and the buffer over them.
+    pieces: RwLock<BTreeMap<u64, (u64, Arc<Buffer>)>>,
+}
+
+impl Peers {
+    /// One more device.
+    pub(super) fn join(&self, queue: &Arc<Queue>) {
+        self.queues.write().push(Arc::downgrade(queue));
+    }
+
+    /// Waits until all devices are through with what was queued.
+    ///
+    /// # Errors
+    /// The first driver's that cannot; the others are waited for all the same.
+    pub(super) fn finish(&self) -> Result<()> {
+        let queues = self.queues.read();
+        queues.iter().filter_map(Weak::upgrade).map(|queue| queue.finish()).fold(Ok(()), Result::and)
+    }
+
+    /// Lists a piece of so many bytes.
+    pub(super) fn list(self: &Arc<Self>, address: u64, bytes: u64, buffer: &Arc<Buffer>) -> Listing {
+        self.pieces.write().insert(address, (bytes, buffer.clone()));
+        Listing { peers: self.clone(), address }
+    }
+
+    /// The buffer that `bytes` bytes of the host's memory lie in, and where.
+    pub(super) fn locate(&self, address: u64, bytes: usize) -> Option<(Arc<Buffer>, usize)> {
+        let pieces = self.pieces.read();
+        let (start, (size, buffer)) = pieces.range(..=address).next_back()?;
+        let offset = address - start;
+        let end = offset.checked_add(bytes as u64)?;
+        (end <= *size).then(|| (buffer.clone(), offset as usize))
+    }
+}
+
+/// That a piece is listed, for as long as this lives.
+#[derive(Debug)]
+pub(super) struct Listing {
+    peers: Arc<Peers>,
+    address: u64,
+}
+
+impl Drop for Listing {
+    fn drop(&mut self) {
+        self.peers.pieces.write().remove(&self.address);
+    }
+}
