@@ -10,6 +10,7 @@
 //! | [`queued`] | those among them that go through a queue, or have to make room |
 //! | [`overhead`] | time, instructions and bytes of each, beside its target |
 //! | [`single_step`] | exact instruction counts, by tracing a child |
+//! | [`stopwatch`] | a clock that stands still meanwhile |
 //! | [`bytes`] | bytes of bookkeeping, from the allocator's own count |
 //!
 //! Times are ratios to look at, never tests; instruction and byte counts are exact, and tests assert on them.
@@ -22,6 +23,7 @@ mod overhead;
 mod queued;
 mod rounds;
 mod single_step;
+mod stopwatch;
 mod subject;
 
 pub(crate) use dataflow::Dataflow;

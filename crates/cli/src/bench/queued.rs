@@ -1,5 +1,6 @@
 //! Calls that are not waited for, calls through a worker, and calls that have to make room.
 
+use super::stopwatch::Stopwatch;
 use super::subject::{Prepared, nothing, runtime};
 use anyhow::{Context, Result, anyhow};
 use rimms::device::gated::{Gate, Gated};
@@ -8,7 +9,7 @@ use rimms::op::{KernelArgs, UserOp};
 use rimms::{HeteData, Runtime, arg, arg_mut};
 use std::hint::black_box;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Calls in flight at a time: what a program has that looks at its results now and then.
 const WAVE: u32 = 256;
@@ -24,7 +25,7 @@ pub(super) fn submission() -> Result<Prepared> {
         let (mut left, mut spent) = (times, Duration::ZERO);
         loop {
             let _ = rt.finish();
-            let start = Instant::now();
+            let start = Stopwatch::start();
             for _ in 0..left.min(WAVE) {
                 let _ = black_box(rt.call(black_box(&call), &mut [arg(&x), arg_mut(&mut y)]));
             }
@@ -44,14 +45,18 @@ pub(super) fn submission_alone() -> Result<Prepared> {
     let (call, x, mut y) = nothing(&rt)?;
     let busy = Gate::default();
     let alone = Alone { gate: busy.clone(), rt };
+    let (begins, begun) = sync_channel(1);
     let kernel = move |_: &mut KernelArgs<'_>| {
+        let _ = begins.send(());
         busy.pass();
         Ok(())
     };
     alone.rt.call(&UserOp::builder("busy").inout::<f32>().on_cpu(kernel).build()?.call(), &mut [arg_mut(&mut y)])?;
+    // Otherwise it would take what was submitted up to then, and the list of what follows would grow anew.
+    begun.recv()?;
     Ok(Box::new(move |times| {
         let alone = &alone;
-        let start = Instant::now();
+        let start = Stopwatch::start();
         for _ in 0..times {
             let _ = black_box(alone.rt.call(black_box(&call), &mut [arg(&x), arg_mut(&mut y)]));
         }
@@ -76,7 +81,7 @@ pub(super) fn until_done() -> Result<Prepared> {
     let rt = runtime("round-robin")?;
     let (call, x, mut y) = nothing(&rt)?;
     Ok(Box::new(move |times| {
-        let start = Instant::now();
+        let start = Stopwatch::start();
         for i in 1..=times {
             let _ = black_box(rt.call(black_box(&call), &mut [arg(&x), arg_mut(&mut y)]));
             if i.is_multiple_of(WAVE) {
@@ -98,7 +103,7 @@ pub(super) fn round_trip(idle: Duration) -> Result<Prepared> {
             if !idle.is_zero() {
                 std::thread::sleep(idle);
             }
-            let start = Instant::now();
+            let start = Stopwatch::start();
             let done = rt.call(black_box(&call), &mut [arg(&x), arg_mut(&mut y)]).and_then(|event| rt.wait(event));
             let _ = black_box(done);
             spent += start.elapsed();
@@ -116,7 +121,7 @@ pub(super) fn bare_wake() -> Result<Prepared> {
         let mut spent = Duration::ZERO;
         for _ in 0..times {
             std::thread::sleep(UNTIL_PARKED);
-            let start = Instant::now();
+            let start = Stopwatch::start();
             let _ = black_box(there.send(()).map(|()| back.recv()));
             spent += start.elapsed();
         }
@@ -134,7 +139,7 @@ pub(super) fn refusal() -> Result<Prepared> {
         other => return Err(anyhow!("a call that can never fit was answered with {other:?}")),
     }
     Ok(Box::new(move |times| {
-        let start = Instant::now();
+        let start = Stopwatch::start();
         for _ in 0..times {
             let _ = black_box(rt.copy(&x, &mut y));
         }

@@ -6,6 +6,7 @@
 //! AArch64; elsewhere, and where tracing is forbidden, there is no count.
 #![allow(unsafe_code)]
 
+use super::stopwatch::Stopwatch;
 use super::subject::{self, Subject};
 use crate::output::Failure;
 use std::os::unix::process::CommandExt;
@@ -29,6 +30,7 @@ pub(super) fn instructions(subject: &Subject, times: u32) -> Option<f64> {
 pub(crate) fn child(id: &str, times: u32) -> Result<String, Failure> {
     let subject = subject::by_id(id)?;
     let mut run = subject.counted.unwrap_or(subject.prepare)()?;
+    Stopwatch::stop_all();
     run(WARM_UP);
     stop();
     run(times);

@@ -1,11 +1,12 @@
 //! What is measured. Each subject is prepared once and then run any number of times.
 
 use super::queued;
+use super::stopwatch::Stopwatch;
 use anyhow::{Context, Result};
 use rimms::op::{Call, UserOp};
 use rimms::{Complex32, HeteData, ResourceId, Runtime, arg, arg_mut, sched};
 use std::hint::black_box;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// An operation, ready to run: so many times, and how long that took.
 pub(super) type Prepared = Box<dyn FnMut(u32) -> Duration>;
@@ -13,7 +14,7 @@ pub(super) type Prepared = Box<dyn FnMut(u32) -> Duration>;
 /// An operation all of whose time counts.
 fn timed(mut run: impl FnMut() + 'static) -> Prepared {
     Box::new(move |times| {
-        let start = Instant::now();
+        let start = Stopwatch::start();
         for _ in 0..times {
             run();
         }

@@ -36,6 +36,19 @@ fn the_state_check_takes_at_most_fifteen_instructions() {
     assert!((2.0..=40.0).contains(&check), "{check}");
 }
 
+/// And every count is the same: nothing of what other threads do, of lists that grow or of the clock is in it.
+#[test]
+fn a_submission_takes_at_most_400_instructions_optimised() {
+    let counts = [instructions("queued"), instructions("queued")];
+    let [Some(count), Some(again)] = counts else {
+        eprintln!("skipped: instructions cannot be counted here");
+        return;
+    };
+    assert_eq!(count, again);
+    let most = if cfg!(debug_assertions) { 600.0 } else { 400.0 };
+    assert!((100.0..=most).contains(&count), "{count}, {most} at most wanted");
+}
+
 #[test]
 fn an_unknown_subject_is_refused() {
     let out = rimms(["bench", "instructions", "everything"]);
