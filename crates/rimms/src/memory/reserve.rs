@@ -379,6 +379,9 @@ impl<'a> Reserve<'a, '_> {
     }
 }
 
+#[cfg(test)]
+mod tests;
+
 /// What a block of this region looks like on a device: without gaps.
 fn packed(region: &Region) -> Rows {
     let rows = region.rows;
