@@ -17,7 +17,7 @@ use super::plan::{place_on, uninitialised};
 use super::reserve::bring;
 use super::resources::Block;
 use super::transfer::{self, Move, Place};
-use crate::coherence::{Event, ResourceId, ResourceSet, State};
+use crate::coherence::{Event, ResourceId, ResourceSet, State, Step};
 use crate::device::Span;
 use crate::error::{Error, Result};
 use crate::op::Role;
@@ -172,6 +172,13 @@ impl Node {
             }
             Ok(())
         })
+    }
+
+    /// Are the bytes on `r` as a reader there needs them, as far as a look at one leaf tells?
+    #[inline]
+    pub(super) fn is_there(&self, r: ResourceId) -> bool {
+        let step = || self.datum().mode.step(self.state(), Event::Read(r));
+        self.is_leaf() && matches!(step(), Ok(Step { transfer: None, .. }))
     }
 
     /// Makes every leaf valid on `r`, where the view lies at `place`; false where it lies there no longer.

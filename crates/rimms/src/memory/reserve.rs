@@ -60,6 +60,11 @@ pub(crate) fn bring<'a>(operands: &[Usage<'a>], r: ResourceId, foresight: &dyn F
         }
     }
     let reserve = Reserve { resources, r, operands, foresight };
+    if let Some((mut places, is_filled)) = reserve.at_hand()
+        && (is_filled || reserve.fill(&mut places)?)
+    {
+        return Ok(places);
+    }
     loop {
         let mut places = reserve.all()?;
         if reserve.fill(&mut places)? {
@@ -110,6 +115,29 @@ struct Reserve<'a, 'c> {
 }
 
 impl<'a> Reserve<'a, '_> {
+    /// The operands' places, where all have one that nobody changes, while nobody waits for room; and are the
+    /// bytes there that are to be read?
+    fn at_hand(&self) -> Option<(Places<'a>, bool)> {
+        if self.resources.pressure(self.r).is_high() {
+            return None;
+        }
+        let (registry, here, mut is_filled) = (self.resources.registry(self.r), ResourceSet::only(self.r), true);
+        let places = self.operands.iter().map(|one| {
+            let (node, role) = one.parts();
+            let locked = node.datum().lock();
+            let residency = locked.if_any()?;
+            if !residency.claims.allow(here, node.region()) {
+                return None;
+            }
+            let (span, block) = residency.locate(self.r, node.region())?;
+            registry.touch(block);
+            is_filled &= !role.reads() || node.is_there(self.r);
+            Some(Located { span, hold: Hold::Block(Used::new(block.clone())) })
+        });
+        let places = places.collect::<Option<_>>()?;
+        Some((places, is_filled))
+    }
+
     fn all(&self) -> Result<Places<'a>> {
         let pressure = self.resources.pressure(self.r);
         if pressure.is_high() && self.is_there() {

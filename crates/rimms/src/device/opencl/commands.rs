@@ -6,6 +6,7 @@
 
 use super::queue::Queue;
 use super::raw::{Buffer, Code, Context, Event, Kernel, Result};
+use super::svm::Svm;
 use crate::device::{HostSource, HostTarget, Rows};
 use cl3::command_queue as queue;
 use cl3::types::CL_NON_BLOCKING;
@@ -16,6 +17,8 @@ use std::ptr::{self, NonNull};
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Arg<'a> {
     Buffer(&'a Buffer),
+    /// A place in [memory that the host reaches too](super::svm), from here on: drivers have less to do for that.
+    Shared(&'a Svm, usize),
     /// A value.
     Value(&'a [u8]),
     /// The same, its first so many bytes, kept here.
@@ -66,6 +69,10 @@ impl Prepared {
                 // SAFETY: the size is that of a handle, which is copied.
                 unsafe { kernel::set_kernel_arg(kernel, i, size_of_val(&raw), (&raw const raw).cast()) }
             }
+            // SAFETY: memory of the driver's, for which devices and the host have the same addresses.
+            Arg::Shared(memory, offset) => unsafe {
+                kernel::set_kernel_arg_svm_pointer(kernel, i, memory.start().as_ptr().wrapping_add(*offset).cast())
+            },
             // SAFETY: the size is that of the bytes, which are copied.
             Arg::Value(value) => unsafe { kernel::set_kernel_arg(kernel, i, value.len(), value.as_ptr().cast()) },
             // SAFETY: the size is at most that of the array, whose bytes are copied.

@@ -28,9 +28,7 @@ const SEARCHED: usize = 16;
 
 /// Where an operand is.
 pub(super) struct Place {
-    pub(super) buffer: Arc<Buffer>,
-    /// Of its first byte.
-    pub(super) offset: usize,
+    pub(super) first: memory::Place,
     pub(super) rows: Rows,
     /// Is it the host's memory, and written?
     is_to_be_shown: bool,
@@ -39,18 +37,19 @@ pub(super) struct Place {
 impl Place {
     /// A buffer without gaps.
     pub(super) fn whole(buffer: Arc<Buffer>) -> Self {
-        Self { buffer, offset: 0, rows: Rows::run(0), is_to_be_shown: false }
+        Self { first: memory::Place::of(&buffer, None, 0), rows: Rows::run(0), is_to_be_shown: false }
     }
 
     /// Does it begin, and does each of its rows, at a multiple of so many bytes?
     fn is_of(&self, size: usize) -> bool {
         let Rows { row_bytes, pitch, .. } = self.rows;
-        [self.offset, row_bytes, pitch].iter().all(|bytes| bytes.is_multiple_of(size))
+        [self.first.offset, row_bytes, pitch].iter().all(|bytes| bytes.is_multiple_of(size))
     }
 
     /// Some of its bytes, from here on.
     pub(super) fn part(&self, offset: usize, rows: Rows) -> Self {
-        Self { buffer: self.buffer.clone(), offset: self.offset + offset, rows, is_to_be_shown: false }
+        let first = memory::Place { offset: self.first.offset + offset, ..self.first.clone() };
+        Self { first, rows, is_to_be_shown: false }
     }
 }
 
@@ -74,19 +73,18 @@ impl<'a> Job<'a> {
         let Span { address, rows } = *operand.span();
         let lent = || self.device.driver.peers.locate(address, rows.extent());
         let place = if !operand.is_host_memory() {
-            let memory::Place { buffer, offset, .. } =
-                self.device.memory.locate(&self.device.info, Operation::Launch, operand.span())?;
-            Place { buffer, offset, rows, is_to_be_shown: false }
-        } else if let Some((buffer, offset)) = lent() {
-            Place { buffer, offset, rows, is_to_be_shown: false }
+            let first = self.device.memory.locate(&self.device.info, Operation::Launch, operand.span())?;
+            Place { first, rows, is_to_be_shown: false }
+        } else if let Some(first) = lent() {
+            Place { first, rows, is_to_be_shown: false }
         } else {
             self.is_waited_for = true;
             let start = NonNull::new(ptr::with_exposed_provenance_mut(address as usize)).unwrap_or(NonNull::dangling());
             // SAFETY: the operand's maker vouches for its rows until the launch has returned, and `end` waits for all that was
             // queued. Kernels touch the rows alone, not the gaps between them.
             let buffer = unsafe { self.device.driver.context.buffer_over(start, rows.extent()) };
-            let buffer = buffer.map_err(|code| self.failed(code))?;
-            Place { buffer: Arc::new(buffer), offset: 0, rows, is_to_be_shown: operand.role().writes() }
+            let first = memory::Place::of(&Arc::new(buffer.map_err(|code| self.failed(code))?), None, 0);
+            Place { first, rows, is_to_be_shown: operand.role().writes() }
         };
         self.places.push(place);
         Ok(())
@@ -100,7 +98,7 @@ impl<'a> Job<'a> {
     fn end(&self) -> Result<(), DeviceError> {
         let queue = &self.device.driver.queue;
         let mut shown = self.places.iter().filter(|place| place.is_to_be_shown);
-        let done = shown.try_for_each(|place| queue.show(&place.buffer, place.rows.extent()));
+        let done = shown.try_for_each(|place| queue.show(&place.first.buffer, place.rows.extent()));
         done.and(queue.finish()).map_err(|code| self.failed(code))?;
         self.device.check(Operation::Launch)
     }
@@ -122,12 +120,13 @@ impl<'a> Job<'a> {
     pub(super) fn push<'p>(&self, args: &mut Args<'p>, place: &'p Place, size: usize) -> Result<(), DeviceError> {
         let Rows { rows, row_bytes, pitch } = place.rows;
         let (row, pitch) = if place.rows.is_run() || rows == 0 { (0, 0) } else { (row_bytes, pitch) };
-        if let Some(bytes) = [place.offset, row, pitch].into_iter().find(|bytes| !bytes.is_multiple_of(size)) {
+        let memory::Place { buffer, shared, offset } = &place.first;
+        if let Some(bytes) = [*offset, row, pitch].into_iter().find(|bytes| !bytes.is_multiple_of(size)) {
             let message = format!("an operand lies at {bytes} bytes, which is no multiple of an element's {size}");
             return Err(self.refuse(DeviceErrorKind::Invalid, message));
         }
-        args.push(Arg::Buffer(&place.buffer));
-        args.push(Arg::of([place.offset, row, pitch, 0].map(|bytes| (bytes / size) as u64)));
+        args.push(shared.as_deref().map_or(Arg::Buffer(buffer), |shared| Arg::Shared(shared, 0)));
+        args.push(Arg::of([*offset, row, pitch, 0].map(|bytes| (bytes / size) as u64)));
         Ok(())
     }
 
@@ -243,7 +242,10 @@ impl<'a> Job<'a> {
     fn copy_operand(&self) -> Result<(), DeviceError> {
         let (from, to) = (self.place(0)?, self.place(1)?);
         if from.rows.is_run() && to.rows.is_run() {
-            return self.copy((&from.buffer, from.offset, &from.rows), (&to.buffer, to.offset, &to.rows));
+            return self.copy(
+                (&from.first.buffer, from.first.offset, &from.rows),
+                (&to.first.buffer, to.first.offset, &to.rows),
+            );
         }
         // Rows of one may be of another length than those of the other.
         let are_words = from.is_of(4) && to.is_of(4);

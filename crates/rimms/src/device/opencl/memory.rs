@@ -76,10 +76,9 @@ impl Block {
 
     /// In memory that the host reaches too.
     fn shared(context: &Arc<Context>, peers: &Arc<Peers>, bytes: u64) -> Raw<Self> {
-        let shared = Svm::new(context, size(bytes)?)?;
+        let shared = Arc::new(Svm::new(context, size(bytes)?)?);
         let buffer = Arc::new(shared.buffer()?);
-        let listing = peers.list(shared.start().addr().get() as u64, bytes, &buffer);
-        Ok(Self { _listing: Some(listing), buffer, bytes, shared: Some(Arc::new(shared)) })
+        Ok(Self { _listing: Some(peers.list(bytes, &buffer, &shared)), buffer, bytes, shared: Some(shared) })
     }
 }
 
@@ -251,12 +250,8 @@ impl DeviceMemory {
     pub(super) fn locate(&self, info: &DeviceInfo, operation: Operation, span: &Span) -> Result<Place, DeviceError> {
         let blocks = self.blocks.read();
         let found = blocks.locate(span.address, span.rows.extent());
-        let place = found.map(|(Block { buffer, shared, .. }, offset)| Place {
-            buffer: buffer.clone(),
-            shared: shared.clone(),
-            offset,
-        });
-        place.ok_or_else(|| {
+        let found = found.map(|(block, offset)| Place::of(&block.buffer, block.shared.as_ref(), offset));
+        found.ok_or_else(|| {
             let message = format!("no block of {} holds all of what begins at {:#x}", info.name, span.address);
             DeviceError::new(info, operation, DeviceErrorKind::Invalid, message)
         })
@@ -345,10 +340,17 @@ impl DeviceMemory {
 }
 
 /// Where a span lies: in which buffer, over which memory if the host reaches it too, and from which byte on.
+#[derive(Clone)]
 pub(super) struct Place {
     pub(super) buffer: Arc<Buffer>,
-    shared: Option<Arc<Svm>>,
+    pub(super) shared: Option<Arc<Svm>>,
     pub(super) offset: usize,
+}
+
+impl Place {
+    pub(super) fn of(buffer: &Arc<Buffer>, shared: Option<&Arc<Svm>>, offset: usize) -> Self {
+        Self { buffer: buffer.clone(), shared: shared.cloned(), offset }
+    }
 }
 
 fn at<'a>(buffer: &'a Buffer, offset: usize, rows: &Rows) -> At<'a> {

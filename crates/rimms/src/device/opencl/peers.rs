@@ -4,8 +4,10 @@
 //! be at them. A piece is known from when it is [listed](Peers::list) until the listing is dropped, before
 //! which its owner has [waited](Peers::finish) for all queues.
 
+use super::memory::Place;
 use super::queue::Queue;
 use super::raw::{Buffer, Result};
+use super::svm::Svm;
 use parking_lot::RwLock;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
@@ -14,8 +16,16 @@ use std::sync::{Arc, Weak};
 #[derive(Debug, Default)]
 pub(super) struct Peers {
     queues: RwLock<Vec<Weak<Queue>>>,
-    /// By address: how many bytes, and the buffer over them.
-    pieces: RwLock<BTreeMap<u64, (u64, Arc<Buffer>)>>,
+    /// By address.
+    pieces: RwLock<BTreeMap<u64, Piece>>,
+}
+
+/// A piece, and the buffer over it.
+#[derive(Debug)]
+struct Piece {
+    bytes: u64,
+    buffer: Arc<Buffer>,
+    memory: Arc<Svm>,
 }
 
 impl Peers {
@@ -34,18 +44,19 @@ impl Peers {
     }
 
     /// Lists a piece of so many bytes.
-    pub(super) fn list(self: &Arc<Self>, address: u64, bytes: u64, buffer: &Arc<Buffer>) -> Listing {
-        self.pieces.write().insert(address, (bytes, buffer.clone()));
+    pub(super) fn list(self: &Arc<Self>, bytes: u64, buffer: &Arc<Buffer>, memory: &Arc<Svm>) -> Listing {
+        let address = memory.start().addr().get() as u64;
+        self.pieces.write().insert(address, Piece { bytes, buffer: buffer.clone(), memory: memory.clone() });
         Listing { peers: self.clone(), address }
     }
 
-    /// The buffer that `bytes` bytes of the host's memory lie in, and where.
-    pub(super) fn locate(&self, address: u64, bytes: usize) -> Option<(Arc<Buffer>, usize)> {
+    /// Where `bytes` bytes of the host's memory lie.
+    pub(super) fn locate(&self, address: u64, bytes: usize) -> Option<Place> {
         let pieces = self.pieces.read();
-        let (start, (size, buffer)) = pieces.range(..=address).next_back()?;
+        let (start, piece) = pieces.range(..=address).next_back()?;
         let offset = address - start;
         let end = offset.checked_add(bytes as u64)?;
-        (end <= *size).then(|| (buffer.clone(), offset as usize))
+        (end <= piece.bytes).then(|| Place::of(&piece.buffer, Some(&piece.memory), offset as usize))
     }
 }
 

@@ -2,11 +2,13 @@
 //!
 //! The kernel takes each operand as a pointer to its first element, without gaps. An operand that begins where
 //! its block does is that block's buffer; one that begins where a part of a buffer may is such
-//! a part. Others, and tiles, are copied on the device to a buffer of their own, and back if they are written.
+//! a part; in memory that the host reaches too, both are what they are, an address. Others, and tiles, are copied on the device to a buffer of their own, and back if they are written.
 
 use super::commands::{Arg, Range};
 use super::launch::{Args, Job, Place};
+use super::memory;
 use super::raw::Buffer;
+use super::svm::Svm;
 use crate::device::{DeviceError, DeviceErrorKind, Operand, Rows};
 use crate::op::{ClArg, KernelError, UserCall};
 use smallvec::SmallVec;
@@ -14,10 +16,19 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// An operand as the kernel takes it.
-struct Given {
-    buffer: Arc<Buffer>,
-    /// Is it a copy?
-    is_copy: bool,
+enum Given {
+    Buffer(Arc<Buffer>),
+    Shared(Arc<Svm>, usize),
+    Copy(Arc<Buffer>),
+}
+
+impl Given {
+    fn arg(&self) -> Arg<'_> {
+        match self {
+            Self::Buffer(buffer) | Self::Copy(buffer) => Arg::Buffer(buffer),
+            Self::Shared(memory, offset) => Arg::Shared(memory, *offset),
+        }
+    }
 }
 
 pub(super) fn run(job: &Job<'_>, user: &UserCall, operands: &[Operand<'_>]) -> Result<(), DeviceError> {
@@ -39,7 +50,7 @@ pub(super) fn run(job: &Job<'_>, user: &UserCall, operands: &[Operand<'_>]) -> R
     }
     let given = job.places.iter().zip(operands).map(|(place, operand)| give(job, place, operand));
     let given = given.collect::<Result<SmallVec<[Given; 4]>, DeviceError>>()?;
-    let mut args: Args<'_> = given.iter().map(|given| Arg::Buffer(&given.buffer)).collect();
+    let mut args: Args<'_> = given.iter().map(Given::arg).collect();
     args.extend(launch.args.iter().map(|arg| match arg {
         ClArg::Value(bytes) => Arg::Value(bytes),
         ClArg::Local(bytes) => Arg::Local(*bytes),
@@ -47,8 +58,11 @@ pub(super) fn run(job: &Job<'_>, user: &UserCall, operands: &[Operand<'_>]) -> R
     let range = Range { global: &launch.global, local: launch.local.as_deref() };
     job.submit_user(op.id(), kernel, &args, range)?;
     for ((given, place), operand) in given.iter().zip(&job.places).zip(operands) {
-        if given.is_copy && operand.role().writes() {
-            job.copy((&given.buffer, 0, &packed(&place.rows)), (&place.buffer, place.offset, &place.rows))?;
+        if let Given::Copy(copy) = given
+            && operand.role().writes()
+        {
+            let Place { first, rows, .. } = place;
+            job.copy((copy, 0, &packed(rows)), (&first.buffer, first.offset, rows))?;
         }
     }
     Ok(())
@@ -60,18 +74,22 @@ fn packed(rows: &Rows) -> Rows {
 }
 
 fn give(job: &Job<'_>, place: &Place, operand: &Operand<'_>) -> Result<Given, DeviceError> {
-    let Place { buffer, offset, rows, .. } = place;
-    if rows.is_run() && *offset == 0 {
-        return Ok(Given { buffer: buffer.clone(), is_copy: false });
-    }
+    let Place { first: memory::Place { buffer, shared, offset }, rows, .. } = place;
+    // Kernels may rely on the alignment that parts of buffers have.
     let align = job.device.driver.facts.buffer_align as usize;
     if rows.is_run() && offset.is_multiple_of(align) {
-        let part = buffer.part(*offset, rows.bytes()).map_err(|code| job.failed(code))?;
-        return Ok(Given { buffer: Arc::new(part), is_copy: false });
+        return match shared {
+            Some(shared) => Ok(Given::Shared(shared.clone(), *offset)),
+            None if *offset == 0 => Ok(Given::Buffer(buffer.clone())),
+            None => {
+                let part = buffer.part(*offset, rows.bytes()).map_err(|code| job.failed(code))?;
+                Ok(Given::Buffer(Arc::new(part)))
+            }
+        };
     }
     let copy = job.device.driver.context.buffer(rows.bytes().max(1)).map_err(|code| job.failed(code))?;
     if operand.role().reads() {
         job.copy((buffer, *offset, rows), (&copy, 0, &packed(rows)))?;
     }
-    Ok(Given { buffer: Arc::new(copy), is_copy: true })
+    Ok(Given::Copy(Arc::new(copy)))
 }
