@@ -246,22 +246,25 @@ impl Queue {
         self.enqueue(|queue| unsafe { queue::enqueue_barrier_with_wait_list(queue, 1, events.as_ptr()) })
     }
 
-    /// Lets the host see what was written to a buffer [over its memory](Context::buffer_over), and waits for it.
+    /// Lets the host see what was written to a buffer [over its memory](Context::buffer_over), once all that is queued here
+    /// is over.
     pub(super) fn show(&self, buffer: &Buffer, bytes: usize) -> Result<()> {
-        let mapped = self.map(buffer, memory::CL_MAP_READ, bytes)?.as_ptr().cast();
-        // SAFETY: mapped just now.
+        let (mapped, _) = self.map(buffer, memory::CL_MAP_READ, bytes)?;
+        let mapped = mapped.as_ptr().cast();
+        // SAFETY: mapped by the command before.
         let unmapped = self
             .enqueue(|queue| unsafe { queue::enqueue_unmap_mem_object(queue, buffer.raw(), mapped, 0, ptr::null()) });
         unmapped.map(drop)
     }
 
-    fn map(&self, buffer: &Buffer, flags: u64, bytes: usize) -> Result<NonNull<u8>> {
+    /// Where a buffer will be once the command is over, and which that is.
+    fn map(&self, buffer: &Buffer, flags: u64, bytes: usize) -> Result<(NonNull<u8>, u64)> {
         let (raw, mut mapped) = (buffer.raw(), ptr::null_mut());
         // SAFETY: the driver checks the buffer; what it maps is used within these bytes, once the command is over.
-        self.complete(|queue| unsafe {
+        let number = self.enqueue(|queue| unsafe {
             queue::enqueue_map_buffer(queue, raw, CL_NON_BLOCKING, flags, 0, bytes, &mut mapped, 0, ptr::null())
         })?;
-        NonNull::new(mapped.cast()).ok_or(Code(error_codes::CL_MAP_FAILURE))
+        Ok((NonNull::new(mapped.cast()).ok_or(Code(error_codes::CL_MAP_FAILURE))?, number))
     }
 
     /// Queues a kernel.
@@ -296,7 +299,8 @@ impl Mapped {
     pub(super) fn new(context: &Context, queue: &Queue, bytes: usize) -> Result<Self> {
         let flags = memory::CL_MEM_READ_WRITE | memory::CL_MEM_ALLOC_HOST_PTR;
         let buffer = context.buffer_with(flags, bytes)?;
-        let start = queue.map(&buffer, memory::CL_MAP_READ | memory::CL_MAP_WRITE, bytes)?;
+        let (start, mapped) = queue.map(&buffer, memory::CL_MAP_READ | memory::CL_MAP_WRITE, bytes)?;
+        queue.wait(mapped)?;
         // SAFETY: mapped just now, so many bytes, which nobody else has; bytes that are used as such have been written.
         unsafe { start.write_bytes(0, bytes) };
         Ok(Self { start, bytes, _buffer: buffer })
