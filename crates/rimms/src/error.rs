@@ -167,10 +167,12 @@ pub enum Error {
         error: crate::device::DeviceError,
     },
     /// The device is gone, and with it what only it had. Remedy: other PEs can still be used; write again what was lost.
-    #[error("{device} is lost: {message}")]
+    #[error("{device} is lost{}: {message}", seen_at(.call))]
     DeviceLost {
         /// The device.
         device: Box<str>,
+        /// What it was asked for when that was seen: a call, or a copy for one.
+        call: Option<Box<str>>,
         /// What it said last.
         message: Box<str>,
     },
@@ -210,6 +212,10 @@ impl Error {
     pub(crate) fn shape(call: impl Into<Box<str>>, reason: impl Into<Box<str>>) -> Self {
         Self::Shape { call: call.into(), reason: reason.into() }
     }
+}
+
+fn seen_at(call: &Option<Box<str>>) -> String {
+    call.as_ref().map_or_else(String::new, |call| format!(" (seen at: {call})"))
 }
 
 /// What can never fit.

@@ -10,8 +10,11 @@ use std::path::PathBuf;
 
 /// Where the program with this key is kept; `None` where the user has no cache folder.
 fn file(kind: &str, key: &str) -> Option<PathBuf> {
-    let folder =
-        |name, rest: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(|v| PathBuf::from(v).join(rest));
+    let folder = |name, rest: &str| {
+        let path = std::env::var_os(name).map(PathBuf::from);
+        // Others are to be ignored, as the specification of these folders has it.
+        path.filter(|path| path.is_absolute()).map(|path| path.join(rest))
+    };
     let cache = folder("XDG_CACHE_HOME", "").or_else(|| folder("HOME", ".cache"))?;
     Some(cache.join("rimms").join(kind).join(format!("{:016x}.bin", fnv(key.as_bytes()))))
 }

@@ -1,6 +1,6 @@
 //! A device that waits for a sign: wraps any other, for tests of what happens while calls are in flight.
 
-use super::{Device, DeviceError, DeviceInfo, HostSource, HostTarget, Lent, Operand, Span, Usage};
+use super::{Device, DeviceError, DeviceInfo, HostSource, HostTarget, Lent, Limits, Operand, Span, Usage};
 use crate::op::Call;
 use parking_lot::{Condvar, Mutex};
 use std::any::Any;
@@ -81,6 +81,10 @@ impl Device for Gated {
 
     fn allocate(&self, bytes: u64) -> Result<u64, DeviceError> {
         self.inner.allocate(bytes)
+    }
+
+    fn limits(&self) -> Option<Limits> {
+        self.inner.limits()
     }
 
     fn footprint(&self, bytes: u64) -> u64 {

@@ -104,6 +104,15 @@ pub struct Usage {
     pub metadata: u64,
 }
 
+/// What live blocks may take at most, however empty the memory is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of all together.
+    pub total: u64,
+    /// Bytes of one.
+    pub block: u64,
+}
+
 /// A device: see the [module](self) for the contract.
 pub trait Device: Send + Sync + fmt::Debug {
     /// What it is.
@@ -115,8 +124,13 @@ pub trait Device: Send + Sync + fmt::Debug {
     /// [`DeviceErrorKind::Full`], `Fragmented` or `NeverFits`, told apart.
     fn allocate(&self, bytes: u64) -> Result<u64, DeviceError>;
 
+    /// What can never be exceeded: operands that would are refused before anything is done. `None` where nobody knows.
+    fn limits(&self) -> Option<Limits> {
+        self.info().capacity.map(|total| Limits { total, block: total })
+    }
+
     /// How many bytes of an empty memory a block of `bytes` bytes takes, with what rounding leaves unusable behind it.
-    /// Operands whose footprints exceed the capacity together are refused before anything is done.
+    /// Operands whose footprints exceed the [limits](Self::limits) together are refused before anything is done.
     fn footprint(&self, bytes: u64) -> u64 {
         bytes
     }

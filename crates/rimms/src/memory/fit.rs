@@ -21,20 +21,23 @@ pub(crate) fn can_never_hold<'a>(
     operands: impl Iterator<Item = &'a Node>,
 ) -> Option<Error> {
     let device = resources.device(r);
-    let capacity = device.info().capacity?;
+    let limits = device.limits()?;
     if r.is_host() {
         return None;
     }
-    let (mut sum, mut most_rounded) = (0_u64, 0);
+    let (mut sum, mut most_rounded, mut largest) = (0_u64, 0, 0);
     let operands = leading(operands.filter(|node| !node.is_shared()), |node| node);
     for node in &operands {
         let bytes = node.bytes() as u64;
+        largest = largest.max(bytes);
         let footprint = device.footprint(bytes).max(bytes);
         sum = sum.saturating_add(footprint);
         most_rounded = most_rounded.max(footprint - bytes);
     }
-    let wanted = sum - most_rounded;
-    (wanted > capacity).then(|| never_fits(resources, r, call, wanted, operands.into_iter()))
+    let all = (sum - most_rounded, limits.total);
+    let one = (largest, limits.block);
+    let missed = [all, one].into_iter().find(|(wanted, most)| wanted > most)?;
+    Some(never_fits(resources, r, call, missed, operands.into_iter()))
 }
 
 /// The error that says so.
@@ -43,7 +46,7 @@ pub(super) fn never_fits<'a>(
     resources: &Resources,
     r: ResourceId,
     call: Option<&str>,
-    wanted: u64,
+    (wanted, capacity): (u64, u64),
     operands: impl Iterator<Item = &'a Node>,
 ) -> Error {
     let (info, usage) = (resources.device(r).info(), resources.device(r).usage());
@@ -52,7 +55,7 @@ pub(super) fn never_fits<'a>(
         call: call.map(Into::into),
         operands: operands.map(|node| (node.datum().describe(node), node.bytes() as u64)).collect(),
         wanted,
-        capacity: info.capacity.unwrap_or(usage.used + usage.free),
+        capacity,
         free: usage.free,
         largest: usage.largest_free,
     }
@@ -108,7 +111,7 @@ pub(super) fn device_error(error: DeviceError, call: &str, pe: &str) -> Error {
         DeviceErrorKind::Fragmented { wanted, free, largest } => Error::Fragmented { device, wanted, free, largest },
         DeviceErrorKind::Kernel => Error::Kernel { call: call.into(), pe: pe.into(), message: error.message },
         DeviceErrorKind::Panicked => Error::Panicked { call: call.into(), pe: pe.into(), message: error.message },
-        DeviceErrorKind::Lost => Error::DeviceLost { device, message: error.message },
+        DeviceErrorKind::Lost => Error::DeviceLost { device, call: Some(call.into()), message: error.message },
         _ => Error::Device { call: call.into(), pe: pe.into(), error },
     }
 }

@@ -53,6 +53,7 @@ impl Resources {
             Some(cause) => Error::clone(cause),
             None => Error::DeviceLost {
                 device: self.device(r).info().name.clone(),
+                call: None,
                 message: "what was allocated on it is no longer there".into(),
             },
         }

@@ -388,8 +388,8 @@ impl<'a> Reserve<'a, '_> {
     #[cold]
     fn never(&self, error: &DeviceError) -> Option<Error> {
         can_never_hold(self.resources, self.r, None, self.nodes()).or_else(|| match error.kind {
-            DeviceErrorKind::NeverFits { wanted, .. } => {
-                Some(never_fits(self.resources, self.r, None, wanted, self.nodes()))
+            DeviceErrorKind::NeverFits { wanted, capacity } => {
+                Some(never_fits(self.resources, self.r, None, (wanted, capacity), self.nodes()))
             }
             _ => None,
         })

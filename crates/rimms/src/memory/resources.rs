@@ -216,7 +216,8 @@ impl Resources {
     }
 
     fn lent(self: &Arc<Self>, bytes: usize) -> Result<Option<Storage>, Error> {
-        let Some(r) = self.lender else { return Ok(None) };
+        // Without the lender they lie in the host's own memory.
+        let Some(r) = self.lender.filter(|r| !self.is_lost(*r)) else { return Ok(None) };
         let device = self.device(r);
         let block = self.allocate(r, bytes).map_err(|e| self.failure(e, "alloc", &device.info().name))?;
         match device.lend(block.address) {

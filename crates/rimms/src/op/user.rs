@@ -8,8 +8,8 @@ use bytemuck::Pod;
 use rimms_devmem::{Fault, Launch, RangeError};
 use std::any::Any;
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Weak};
 
 /// The kind of device a kernel is written for.
 ///
@@ -140,6 +140,13 @@ impl UserOp {
     /// A call of this op with parameters, which its kernels read with [`KernelArgs::params`].
     pub fn with<P: Any + Send + Sync>(&self, params: P) -> Call {
         Call::User(UserCall { op: self.clone(), params: Some(Arc::new(params)) })
+    }
+
+    /// Says, when nobody can call the op any more.
+    #[cfg_attr(not(feature = "opencl"), allow(dead_code))]
+    pub(crate) fn life(&self) -> Weak<dyn Any + Send + Sync> {
+        let weak: Weak<Inner> = Arc::downgrade(&self.0);
+        weak
     }
 
     /// The op's number, different for each.

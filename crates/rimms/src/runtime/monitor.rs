@@ -176,9 +176,11 @@ impl Shared {
         let Some(device) = task.abandon(limit, device) else { return };
         *running = None;
         drop(running);
-        let why = format!("it did not finish {} within {limit:?}", task.work.call);
-        let error =
-            Error::DeviceLost { device: self.resources.device(device).info().name.clone(), message: why.into() };
+        let error = Error::DeviceLost {
+            device: self.resources.device(device).info().name.clone(),
+            call: Some(task.work.call.to_string().into()),
+            message: format!("it did not finish within {limit:?}").into(),
+        };
         self.resources.lose(device, Arc::new(error.clone()));
         // Before the call is done elsewhere, and others take it that nobody is at its operands.
         task.impound(device);

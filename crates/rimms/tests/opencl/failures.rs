@@ -3,6 +3,7 @@
 
 use crate::programs::runtime;
 use crate::suite::devices;
+use rimms::device::Device;
 use rimms::device::faulty::{Fault, Faulty, Plan};
 use rimms::device::opencl::Memory;
 use rimms::device::sim::HeapKind;
@@ -29,13 +30,19 @@ fn what_the_compiler_says_is_shown_and_the_data_are_as_they_were() {
     x.overwrite().unwrap().fill(1.0).unwrap();
     type Launch = fn(usize) -> ClLaunch;
     let over: Launch = |n| ClLaunch::over([n]);
-    let cases: [(&str, Launch, &[&str]); 4] = [
+    let cases: [(&str, Launch, &[&str]); 6] = [
         (
             "kernel void mine(global float *x) {\n    x[0] = 1.0f;\n    y[0] = 2.0f;\n}",
             over,
             &["does not compile", "3:5", "y"],
         ),
         ("kernel void yours(global float *x) { }", over, &["no kernel named `mine`"]),
+        ("", over, &["no kernel named `mine`"]),
+        (
+            "kernel void mine(global float *x, local float *y) { }",
+            |n| ClLaunch::over([n]).local_memory(1 << 40),
+            &["1099511627776 bytes of local memory"],
+        ),
         ("kernel void mine(global float *x, float more) { }", over, &["takes other arguments"]),
         ("kernel void mine(global float *x) { }", |n| ClLaunch::over([n]).groups_of([3]), &["do not go into"]),
     ];
@@ -55,6 +62,24 @@ fn what_can_never_fit_is_refused() {
     let mut x = rt.alloc::<f32>(1 << 16).unwrap();
     let error = rt.fill(1.0, &mut x).unwrap_err();
     assert!(matches!(error, Error::NeverFits { .. }), "{error}");
+}
+
+/// The same where the driver's own memory is too small, seen before anything is asked of it.
+#[test]
+#[ignore = "run once a driver"]
+fn what_no_buffer_can_hold_is_refused_at_submission() {
+    let device = devices(Memory::Driver).remove(0);
+    let most = device.limits().unwrap();
+    assert!(most.block > 0 && most.block <= most.total, "{most:?}");
+    let builder = Runtime::builder().cpus(0).device(device).memory_mode(MemoryMode::ValidSet);
+    let rt = builder.build().unwrap();
+    // Nobody touches the host's.
+    let Ok(mut x) = rt.alloc::<u8>(usize::try_from(most.block).unwrap() + 1) else {
+        println!("left out: the host has no room for {most:?}");
+        return;
+    };
+    let error = rt.fill(1_u8, &mut x).unwrap_err();
+    assert!(matches!(error, Error::NeverFits { .. }) && error.to_string().contains("fill"), "{error}");
 }
 
 /// Each operation of a device fails once, or the device goes with it: the answer is right, and comes from elsewhere.

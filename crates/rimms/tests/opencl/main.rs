@@ -55,6 +55,21 @@ fn pocl_survives_mistakes() {
 }
 
 #[test]
+fn rusticl_survives_mistakes() {
+    Driver::rusticl().passes("failures::", 120);
+}
+
+#[test]
+fn rusticl_runs_ops_of_the_users_own() {
+    Driver::rusticl().passes("programs::ops", 120);
+}
+
+#[test]
+fn oclgrind_runs_for_several_threads() {
+    Driver::oclgrind().passes("programs::several_threads", 120);
+}
+
+#[test]
 fn rusticl_passes_the_suite() {
     Driver::rusticl().passes("suite::conformance", 180);
 }

@@ -137,3 +137,44 @@ fn a_chain_is_queued_and_only_its_end_is_waited_for() {
         assert!((f64::from(x.read().unwrap()[77]) / wanted - 1.0).abs() < 1e-4);
     }
 }
+
+/// Workers launch, and several threads read what they have written meanwhile.
+#[test]
+#[ignore = "run once a driver"]
+fn several_threads_use_a_device() {
+    let rt = runtime(devices(Memory::Driver)).on("opencl0").unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..3 {
+            let rt = &rt;
+            scope.spawn(move || {
+                for round in 0..20 {
+                    let value = (thread * 100 + round) as f32;
+                    let mut x = rt.alloc::<f32>(64).unwrap();
+                    rt.fill(value, &mut x).unwrap();
+                    rt.scale_in_place(2.0, &mut x).unwrap();
+                    assert_eq!(x.read().unwrap()[..], [2.0 * value; 64]);
+                }
+            });
+        }
+    });
+}
+
+/// A tile that has a block of its own is gathered in one for all: within one buffer, at another distance from row to row.
+#[test]
+#[ignore = "run once a driver"]
+fn a_tile_with_a_block_of_its_own_is_gathered_in_a_slab() {
+    let slab = Memory::Slab { bytes: 24 << 10, heap: HeapKind::NextFit };
+    let rt = runtime(vec![devices(slab).remove(0)]).on("opencl0").unwrap().blocking();
+    let (mut x, mut y) = (rt.alloc::<f32>(64 * 64).unwrap(), rt.alloc::<f32>(3 * 1024).unwrap());
+    x.overwrite().unwrap().fill(1.0).unwrap();
+    x.tile(64, 16, 16).unwrap();
+    // There is no room for all of x beside y.
+    rt.fill(0.0, &mut y).unwrap();
+    rt.scale_in_place(4.0, &mut x[1]).unwrap();
+    drop(y);
+    rt.scale_in_place(1.0, &mut x).unwrap();
+    for (i, found) in x.read().unwrap().iter().enumerate() {
+        let is_in_tile = i / 64 < 16 && (16..32).contains(&(i % 64));
+        assert_eq!(*found, if is_in_tile { 4.0 } else { 1.0 }, "element {i}");
+    }
+}

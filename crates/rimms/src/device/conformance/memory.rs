@@ -113,9 +113,27 @@ pub fn transfers(device: &dyn Device) {
             }
         }
     }
+    between_layouts(device, a, b);
     mismatched(device, a, b);
     device.free(a).unwrap();
     device.free(b).unwrap();
+}
+
+/// Rows may lie at another distance where they go to: those of a tile are without gaps once it has a block of its own.
+fn between_layouts(device: &dyn Device, a: u64, b: u64) {
+    let name = &device.info().name;
+    for (from, to) in [(16, 48), (48, 16), (20, 28)] {
+        let [from, to] = [from, to].map(|pitch| Rows { rows: 6, row_bytes: 12, pitch });
+        upload(device, &pattern(512, 8), &Span::run(a, 512));
+        upload(device, &pattern(512, 9), &Span::run(b, 512));
+        device.copy_within(&Span { address: a + 4, rows: from }, &Span { address: b + 8, rows: to }).unwrap();
+        let mut wanted = pattern(512, 9);
+        for i in 0..6 {
+            let (source, at) = (4 + i * from.pitch, 8 + i * to.pitch);
+            wanted[at..at + 12].copy_from_slice(&pattern(512, 8)[source..source + 12]);
+        }
+        assert_eq!(download(device, &Span::run(b, 512)), wanted, "{name}: copy of {from:?} to {to:?}");
+    }
 }
 
 /// A transfer whose ends differ in shape is refused, and moves nothing.

@@ -13,7 +13,9 @@ use super::failed;
 use super::library::{Code, Result as Raw};
 use super::raw::Context;
 use super::staging::Staging;
-use crate::device::{DeviceError, DeviceErrorKind, DeviceInfo, HostSource, HostTarget, Lent, Operation, Span, Usage};
+use crate::device::{
+    DeviceError, DeviceErrorKind, DeviceInfo, HostSource, HostTarget, Lent, Limits, Operation, Span, Usage,
+};
 use parking_lot::{Mutex, RwLock};
 use rimms_heap::{HeapKind, MarkingSystem};
 use std::collections::BTreeMap;
@@ -107,6 +109,10 @@ impl DeviceMemory {
     /// Bytes in all, where that is known.
     pub(super) fn capacity(&self) -> Option<u64> {
         self.marks.as_ref().map(|_| self.most)
+    }
+
+    pub(super) fn limits(&self) -> Limits {
+        Limits { total: self.most, block: self.most }
     }
 
     pub(super) fn footprint(&self, bytes: u64) -> u64 {

@@ -44,8 +44,8 @@ pub use memory::Memory;
 pub use probe::{Found, find, find_with};
 
 use super::{
-    Capability, Device, DeviceError, DeviceErrorKind, DeviceInfo, HostSource, HostTarget, Lengths, Lent, OpSupport,
-    Operand, Operation, Span, UnitInfo, Usage,
+    Capability, Device, DeviceError, DeviceErrorKind, DeviceInfo, HostSource, HostTarget, Lengths, Lent, Limits,
+    OpSupport, Operand, Operation, Span, UnitInfo, Usage,
 };
 use crate::op::{Call, OpKind, Target};
 use cublas::Blas;
@@ -201,6 +201,10 @@ impl Device for Cuda {
     fn allocate(&self, bytes: u64) -> Result<u64, DeviceError> {
         self.check(Operation::Allocate)?;
         self.seen(self.memory.allocate(&self.info, &self.driver, bytes))
+    }
+
+    fn limits(&self) -> Option<Limits> {
+        Some(self.memory.limits())
     }
 
     fn footprint(&self, bytes: u64) -> u64 {

@@ -9,8 +9,8 @@ mod plan;
 pub use plan::{Fault, Plan};
 
 use super::{
-    Device, DeviceError, DeviceErrorKind, DeviceInfo, HostSource, HostTarget, Lent, Operand, Operation, Rows, Span,
-    Usage,
+    Device, DeviceError, DeviceErrorKind, DeviceInfo, HostSource, HostTarget, Lent, Limits, Operand, Operation, Rows,
+    Span, Usage,
 };
 use crate::op::Call;
 use std::any::Any;
@@ -101,6 +101,10 @@ impl Device for Faulty {
 
     fn allocate(&self, bytes: u64) -> Result<u64, DeviceError> {
         self.pass(Operation::Allocate, || self.inner.allocate(bytes), || {})
+    }
+
+    fn limits(&self) -> Option<Limits> {
+        self.inner.limits()
     }
 
     fn footprint(&self, bytes: u64) -> u64 {

@@ -249,11 +249,19 @@ impl Queue {
     /// Lets the host see what was written to a buffer [over its memory](Context::buffer_over), once all that is queued here
     /// is over.
     pub(super) fn show(&self, buffer: &Buffer, bytes: usize) -> Result<()> {
-        let (mapped, _) = self.map(buffer, memory::CL_MAP_READ, bytes)?;
-        let mapped = mapped.as_ptr().cast();
-        // SAFETY: mapped by the command before.
-        let unmapped = self
-            .enqueue(|queue| unsafe { queue::enqueue_unmap_mem_object(queue, buffer.raw(), mapped, 0, ptr::null()) });
+        let (mapped, number) = self.map(buffer, memory::CL_MAP_READ, bytes)?;
+        let unmap = || {
+            // SAFETY: mapped by the command before.
+            self.enqueue(|queue| unsafe {
+                let mapped = mapped.as_ptr().cast();
+                queue::enqueue_unmap_mem_object(queue, buffer.raw(), mapped, 0, ptr::null())
+            })
+        };
+        let unmapped = match unmap() {
+            // Mesa's driver knows what is mapped only when it is.
+            Err(Code(error_codes::CL_INVALID_VALUE)) => self.wait(number).and_then(|()| unmap()),
+            done => done,
+        };
         unmapped.map(drop)
     }
 

@@ -29,6 +29,9 @@ pub(super) struct Facts {
     /// Can it wait for another device's commands? PoCL's `basic` (`cpu-minimal` since 4.0), which runs commands in the
     /// threads that hand them over, does so for ever.
     pub(super) waits_for_others: bool,
+    /// Is it for one thread at a time? Oclgrind, which runs kernels in the threads that wait for them, ends the process where
+    /// two do.
+    pub(super) is_for_one_thread: bool,
     /// Can both reach one piece of memory at any time, at the same addresses?
     pub(super) has_fine_svm: bool,
 }
@@ -38,6 +41,7 @@ impl Facts {
         let name = device.text(of::CL_DEVICE_NAME);
         Self {
             waits_for_others: !["basic", "cpu-minimal"].iter().any(|simple| name.starts_with(simple)),
+            is_for_one_thread: name.starts_with("Oclgrind"),
             name,
             version: device.text(of::CL_DEVICE_VERSION),
             driver_version: device.text(of::CL_DRIVER_VERSION),

@@ -10,7 +10,9 @@ use super::program::{Family, GROUP};
 use super::raw::Buffer;
 use super::{OpenCl, fft, memory, user};
 use crate::device::{DeviceError, DeviceErrorKind, Operand, Operation, Rows, Span};
-use crate::op::{Call, ClKernel, Constellation, Convolve, Decide, Fill, Gemm, SampleType, Transpose, Zip, ZipOp};
+use crate::op::{
+    Call, ClKernel, Constellation, Convolve, Decide, Fill, Gemm, SampleType, Transpose, UserOp, Zip, ZipOp,
+};
 use cl3::error_codes::{
     CL_INVALID_ARG_INDEX, CL_INVALID_ARG_SIZE, CL_INVALID_ARG_VALUE, CL_INVALID_KERNEL_ARGS, CL_INVALID_WORK_GROUP_SIZE,
 };
@@ -78,6 +80,8 @@ impl<'a> Job<'a> {
         } else if let Some(first) = lent() {
             Place { first, rows, is_to_be_shown: false }
         } else {
+            let most = self.device.driver.facts.largest_buffer;
+            memory::check_size(&self.device.info, Operation::Launch, rows.extent() as u64, most)?;
             self.is_waited_for = true;
             let start = NonNull::new(ptr::with_exposed_provenance_mut(address as usize)).unwrap_or(NonNull::dangling());
             // SAFETY: the operand's maker vouches for its rows until the launch has returned, and `end` waits for all that was
@@ -298,13 +302,14 @@ impl<'a> Job<'a> {
     /// Queues a kernel of the user's, who has vouched for it (`on_opencl`).
     pub(super) fn submit_user(
         &self,
-        op: u32,
+        op: &UserOp,
         ClKernel { source, name, .. }: &ClKernel,
         args: &[Arg<'_>],
         range: Range<'_>,
     ) -> Result<(), DeviceError> {
+        self.device.programs.lock().expect(op);
         // SAFETY: the user's, for operands that the op's shape rule lets pass; each is in a buffer that holds all of it (`user`).
-        unsafe { self.queue(Family::User(op), source, name, args, range) }
+        unsafe { self.queue(Family::User(op.id()), source, name, args, range) }
     }
 
     /// Queues a kernel.

@@ -23,7 +23,7 @@ use super::raw::{Buffer, Code, Context, Result as Raw};
 use super::staging::Staging;
 use super::svm::Svm;
 use crate::device::{
-    DeviceError, DeviceErrorKind, DeviceInfo, HostSource, HostTarget, Lent, Operation, Rows, Span, Usage,
+    DeviceError, DeviceErrorKind, DeviceInfo, HostSource, HostTarget, Lent, Limits, Operation, Rows, Span, Usage,
 };
 use cl3::error_codes::{CL_MEM_COPY_OVERLAP, CL_MEM_OBJECT_ALLOCATION_FAILURE};
 use cl3::error_codes::{CL_OUT_OF_HOST_MEMORY, CL_OUT_OF_RESOURCES};
@@ -104,9 +104,7 @@ impl Blocks {
 pub(super) struct DeviceMemory {
     kind: Memory,
     align: u64,
-    /// All that may be in use at once, and in one piece.
-    most: u64,
-    largest: u64,
+    most: Limits,
     marks: Mutex<Box<dyn MarkingSystem>>,
     /// Are blocks memory that the host reaches too?
     is_shared: bool,
@@ -131,9 +129,9 @@ impl DeviceMemory {
                 heap.build(BASE, bytes)
             }
         };
-        let (most, largest) = match kind {
-            Memory::Driver => (facts.memory, facts.largest_buffer),
-            Memory::Slab { bytes, .. } => (bytes, bytes),
+        let most = match kind {
+            Memory::Driver => Limits { total: facts.memory, block: facts.largest_buffer },
+            Memory::Slab { bytes, .. } => Limits { total: bytes, block: bytes },
         };
         // All devices of the context have to be able to, and the driver to keep its word.
         let can_share = || facts.is_unified && facts.has_fine_svm && Block::shared(context, peers, 64).is_ok();
@@ -142,7 +140,6 @@ impl DeviceMemory {
             is_shared: kind == Memory::Driver && can_share(),
             align: facts.buffer_align,
             most,
-            largest,
             marks: Mutex::new(marks.map_err(|e| e.to_string())?),
             blocks: RwLock::new(blocks),
             staging: Default::default(),
@@ -173,20 +170,21 @@ impl DeviceMemory {
         }
     }
 
+    pub(super) fn limits(&self) -> Limits {
+        self.most
+    }
+
     pub(super) fn allocate(&self, info: &DeviceInfo, driver: &Driver, bytes: u64) -> Result<u64, DeviceError> {
+        check_size(info, Operation::Allocate, bytes, self.most.block)?;
         let refuse = |kind, message: String| Err(DeviceError::new(info, Operation::Allocate, kind, message));
-        if bytes > self.largest {
-            let message = format!("{bytes} bytes in one piece are wanted, there are {} at most", self.largest);
-            return refuse(DeviceErrorKind::NeverFits { wanted: bytes, capacity: self.largest }, message);
-        }
         let mut marks = self.marks.lock();
-        let free = self.most.saturating_sub(marks.report().used);
+        let free = self.most.total.saturating_sub(marks.report().used);
         if self.is_slab() {
             return marks.allocate(bytes, self.align).map_err(|e| DeviceError::of_heap(info, Operation::Allocate, &e));
         }
         let full = |why: &str| {
-            let message = format!("no room for {bytes} bytes: {free} of {} are free{why}", self.most);
-            refuse(DeviceErrorKind::Full { wanted: bytes, free, capacity: self.most }, message)
+            let message = format!("no room for {bytes} bytes: {free} of {} are free{why}", self.most.total);
+            refuse(DeviceErrorKind::Full { wanted: bytes, free, capacity: self.most.total }, message)
         };
         if bytes > free {
             return full("");
@@ -238,8 +236,8 @@ impl DeviceMemory {
         let r = self.marks.lock().report();
         let (free, largest_free) = match self.kind {
             Memory::Driver => {
-                let free = self.most.saturating_sub(r.used);
-                (free, free.min(self.largest))
+                let free = self.most.total.saturating_sub(r.used);
+                (free, free.min(self.most.block))
             }
             Memory::Slab { .. } => (r.free, r.largest_free),
         };
@@ -353,6 +351,18 @@ impl Place {
     }
 }
 
+/// Can there be a buffer of so many bytes?
+///
+/// # Errors
+/// [`NeverFits`](DeviceErrorKind::NeverFits).
+pub(super) fn check_size(info: &DeviceInfo, operation: Operation, bytes: u64, most: u64) -> Result<(), DeviceError> {
+    if bytes <= most {
+        return Ok(());
+    }
+    let message = format!("{bytes} bytes in one piece are wanted, there are {most} at most");
+    Err(DeviceError::new(info, operation, DeviceErrorKind::NeverFits { wanted: bytes, capacity: most }, message))
+}
+
 fn at<'a>(buffer: &'a Buffer, offset: usize, rows: &Rows) -> At<'a> {
     At { buffer, offset, pitch: pitch(rows) }
 }
@@ -371,12 +381,19 @@ pub(super) fn copy(
     if from_rows.is_run() && to_rows.is_run() {
         return queue.copy(source, target, from_rows.bytes());
     }
-    match queue.copy_rows(source, target, from_rows) {
-        // Rows of two tiles side by side do not overlap, but may look so to a driver.
-        Err(Code(CL_MEM_COPY_OVERLAP)) => (0..from_rows.rows).try_for_each(|i| {
+    let row_by_row = || {
+        (0..from_rows.rows).try_for_each(|i| {
             let source = At { offset: start + i * source.pitch, ..source };
             queue.copy(source, At { offset: end + i * target.pitch, ..target }, from_rows.row_bytes)
-        }),
+        })
+    };
+    // Within one buffer OpenCL wants rows at the same distance on both sides.
+    if from.raw() == to.raw() && source.pitch != target.pitch {
+        return row_by_row();
+    }
+    match queue.copy_rows(source, target, from_rows) {
+        // Rows of two tiles side by side do not overlap, but may look so to a driver.
+        Err(Code(CL_MEM_COPY_OVERLAP)) => row_by_row(),
         done => done,
     }
 }

@@ -24,6 +24,7 @@
 mod commands;
 mod driver;
 mod fft;
+mod icd;
 mod launch;
 mod memory;
 mod peers;
@@ -42,14 +43,14 @@ pub use probe::{Found, find, find_with};
 pub use sharing::{Sharing, SharingCost};
 
 use super::{
-    Capability, Device, DeviceError, DeviceErrorKind, DeviceInfo, HostSource, HostTarget, Lent, Operand, Operation,
-    Span, UnitInfo, Usage,
+    Capability, Device, DeviceError, DeviceErrorKind, DeviceInfo, HostSource, HostTarget, Lent, Limits, Operand,
+    Operation, Span, UnitInfo, Usage,
 };
 use crate::op::{Call, Target};
 use cl3::error_codes as codes;
 use driver::Driver;
 use memory::DeviceMemory;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, ReentrantMutex, ReentrantMutexGuard};
 use program::Programs;
 use raw::Code;
 use scratch::Scratch;
@@ -73,6 +74,8 @@ pub struct OpenCl {
     memory: DeviceMemory,
     programs: Mutex<Programs>,
     scratch: Mutex<Scratch>,
+    /// Who is at it, where the driver is for one thread at a time.
+    turn: Option<ReentrantMutex<()>>,
     /// Why it is gone, once it is.
     lost: OnceLock<Box<str>>,
     /// None where host and device share no memory, or it could not be measured.
@@ -95,7 +98,9 @@ impl OpenCl {
             name,
         };
         let programs = Mutex::new(Programs::new(&driver, &format!("{platform}\n{version}")));
+        let turn = facts.is_for_one_thread.then(ReentrantMutex::default);
         Ok(Self {
+            turn,
             driver,
             info,
             memory,
@@ -118,6 +123,11 @@ impl OpenCl {
     /// Is that a device of the same context, or this one?
     fn is_peer(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.driver.context, &other.driver.context)
+    }
+
+    /// To be had while the driver is called.
+    fn turn(&self) -> Option<ReentrantMutexGuard<'_, ()>> {
+        self.turn.as_ref().map(ReentrantMutex::lock)
     }
 
     /// Refuses if the device is gone, as it is when something failed that nobody has waited for.
@@ -160,8 +170,13 @@ impl Device for OpenCl {
     }
 
     fn allocate(&self, bytes: u64) -> Result<u64, DeviceError> {
+        let _turn = self.turn();
         self.check(Operation::Allocate)?;
         self.seen(self.memory.allocate(&self.info, &self.driver, bytes))
+    }
+
+    fn limits(&self) -> Option<Limits> {
+        Some(self.memory.limits())
     }
 
     fn footprint(&self, bytes: u64) -> u64 {
@@ -169,6 +184,7 @@ impl Device for OpenCl {
     }
 
     fn free(&self, address: u64) -> Result<(), DeviceError> {
+        let _turn = self.turn();
         self.memory.free(&self.info, &self.driver, address)
     }
 
@@ -177,11 +193,13 @@ impl Device for OpenCl {
     }
 
     fn upload(&self, from: &HostSource<'_>, to: &Span) -> Result<(), DeviceError> {
+        let _turn = self.turn();
         self.check(Operation::Upload)?;
         self.seen(self.memory.write(&self.info, &self.driver, from, to))
     }
 
     fn download(&self, from: &Span, to: &mut HostTarget<'_>) -> Result<(), DeviceError> {
+        let _turn = self.turn();
         let done = self.memory.read(&self.info, &self.driver, from, to);
         // All that was queued before is over now.
         self.check(Operation::Download)?;
@@ -189,6 +207,7 @@ impl Device for OpenCl {
     }
 
     fn copy_within(&self, from: &Span, to: &Span) -> Result<(), DeviceError> {
+        let _turn = self.turn();
         self.check(Operation::Copy)?;
         self.seen(self.memory.copy(&self.info, &self.driver, (&self.memory, &self.driver), from, to))
     }
@@ -197,6 +216,7 @@ impl Device for OpenCl {
     /// each other, the host for neither, if the driver can do that; so what fails on the one while the other waits for it is
     /// the end of both.
     fn copy_from(&self, peer: &dyn Device, from: &Span, to: &Span) -> Result<(), DeviceError> {
+        let _turn = self.turn();
         let peer = peer.as_any().downcast_ref::<Self>();
         let Some(peer) = peer.filter(|peer| self.is_peer(peer) && !peer.memory.is_slab() && !self.memory.is_slab())
         else {
@@ -218,11 +238,13 @@ impl Device for OpenCl {
     }
 
     fn launch(&self, _unit: usize, call: &Call, operands: &[Operand<'_>]) -> Result<(), DeviceError> {
+        let _turn = self.turn();
         self.check(Operation::Launch)?;
         self.seen(launch::run(self, call, operands))
     }
 
     fn finish(&self) -> Result<(), DeviceError> {
+        let _turn = self.turn();
         let done = self.driver.queue.finish();
         self.check(Operation::Finish)?;
         self.seen(done.map_err(|code| failed(&self.info, Operation::Finish, code)))

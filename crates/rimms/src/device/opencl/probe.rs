@@ -5,6 +5,7 @@
 
 use super::OpenCl;
 use super::driver::{Driver, Facts};
+use super::icd;
 use super::memory::Memory;
 use super::peers::Peers;
 use super::program::GROUP;
@@ -12,7 +13,6 @@ use super::raw::{self, Context, Id};
 use cl3::device as of;
 use cl3::error_codes::{CL_PLATFORM_NOT_FOUND_KHR, DLOPEN_RUNTIME_LOAD_FAILED};
 use cl3::platform::{CL_PLATFORM_NAME, CL_PLATFORM_VERSION};
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What was found.
@@ -50,8 +50,17 @@ pub fn find() -> Found {
 /// The same with the memory managed as told.
 pub fn find_with(memory: Memory) -> Found {
     let mut found = Found::default();
+    let drivers = icd::folder();
+    if let Some(file) = icd::fatal(&drivers) {
+        let why = "begins with a NUL byte, which is more than the loader can bear; remove it";
+        found.missing.push(format!("no OpenCL: {} {why}", file.display()));
+        return found;
+    }
     match raw::platforms() {
-        Ok(platforms) if !platforms.is_empty() => platforms.into_iter().for_each(|p| found.platform(p, memory)),
+        Ok(platforms) if !platforms.is_empty() => {
+            platforms.into_iter().for_each(|p| found.platform(p, memory));
+            found.missing.extend(icd::broken(&drivers));
+        }
         Err(code) if code.0 == DLOPEN_RUNTIME_LOAD_FAILED => {
             let message = "no OpenCL: its loader, libOpenCL.so.1 (package ocl-icd-libopencl1), is not here";
             found.missing.push(message.into());
@@ -60,8 +69,9 @@ pub fn find_with(memory: Memory) -> Found {
             found.missing.push(format!("no OpenCL: its loader lists no drivers: {code}"));
         }
         _ => {
-            let files = drivers_named(&vendors());
+            let files = icd::summary(&drivers);
             found.missing.push(format!("no OpenCL: its loader finds no driver that works; {files}"));
+            found.missing.extend(icd::broken(&drivers));
         }
     }
     found
@@ -125,32 +135,5 @@ fn refused(device: Id) -> Option<String> {
     match numbers[..] {
         [major, minor, ..] if (major, minor) >= (1, 2) => None,
         _ => Some(format!("it has {version:?}, OpenCL 1.2 is needed")),
-    }
-}
-
-/// Where the loader looks for the names of drivers.
-fn vendors() -> PathBuf {
-    std::env::var_os("OCL_ICD_VENDORS").map_or_else(|| "/etc/OpenCL/vendors".into(), PathBuf::from)
-}
-
-/// The drivers that are named there.
-fn drivers_named(at: &Path) -> String {
-    let files: Vec<PathBuf> = match std::fs::read_dir(at) {
-        Ok(entries) => entries.filter_map(|entry| Some(entry.ok()?.path())).collect(),
-        Err(_) if at.is_file() => vec![at.into()],
-        Err(_) => Vec::new(),
-    };
-    let mut named: Vec<String> = files
-        .iter()
-        .filter(|file| file.extension().is_some_and(|e| e == "icd"))
-        .map(|file| {
-            let names = std::fs::read_to_string(file).unwrap_or_default();
-            format!("{} names {:?}", file.display(), names.lines().next().unwrap_or_default().trim())
-        })
-        .collect();
-    named.sort();
-    match named.is_empty() {
-        true => format!("{} names none (a package such as pocl-opencl-icd has one)", at.display()),
-        false => named.join(", "),
     }
 }

@@ -2,14 +2,17 @@
 //!
 //! Owns [`Programs`]. A kernel has its arguments in itself, so whoever sets them and queues it has
 //! the programs to himself meanwhile. A program that does not build is
-//! not tried again.
+//! not tried again. Those of ops that are gone go when another op [comes](Programs::expect).
 
 use super::commands::Prepared;
 use super::driver::Driver;
 use super::raw::Program;
 use crate::device::cache;
+use crate::op::UserOp;
+use std::any::Any;
 use std::collections::HashMap;
 use std::ffi::CString;
+use std::sync::Weak;
 
 /// Work-items of a group, of all built-in kernels: drivers that compile a kernel for each size of
 /// its groups do so once.
@@ -63,6 +66,8 @@ pub(super) struct Programs {
     /// What a build depends on beside its source.
     driver: String,
     built: HashMap<Family, Result<Built, Box<str>>>,
+    /// Ops of the user's, by number, as long as they live.
+    ops: HashMap<u32, Weak<dyn Any + Send + Sync>>,
 }
 
 impl Programs {
@@ -70,7 +75,21 @@ impl Programs {
     pub(super) fn new(driver: &Driver, platform: &str) -> Self {
         let facts = &driver.facts;
         let parts = [platform, &facts.name, &facts.version, &facts.driver_version];
-        Self { driver: parts.join("\n"), built: HashMap::new() }
+        Self { driver: parts.join("\n"), built: HashMap::new(), ops: HashMap::new() }
+    }
+
+    /// A call of this op comes.
+    pub(super) fn expect(&mut self, op: &UserOp) {
+        if self.ops.contains_key(&op.id()) {
+            return;
+        }
+        // A driver keeps what its queued commands use.
+        self.built.retain(|family, _| match family {
+            Family::User(id) => self.ops.get(id).is_some_and(|op| op.strong_count() > 0),
+            _ => true,
+        });
+        self.ops.retain(|_, op| op.strong_count() > 0);
+        self.ops.insert(op.id(), op.life());
     }
 
     /// A kernel, built if it was not yet.

@@ -186,6 +186,8 @@ impl Context {
     }
 
     pub(super) fn program(&self, source: &str) -> Result<Program> {
+        // A length of 0 has drivers look for the end themselves.
+        let source = if source.is_empty() { "\n" } else { source };
         Program::new(program::create_program_with_source(self.raw(), &[source]))
     }
 

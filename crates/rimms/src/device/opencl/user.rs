@@ -48,6 +48,13 @@ pub(super) fn run(job: &Job<'_>, user: &UserCall, operands: &[Operand<'_>]) -> R
     if let Some(why) = launch.refused() {
         return Err(said(format!("{}: {why}", op.name()).into()));
     }
+    let local = launch.args.iter().map(|arg| if let ClArg::Local(bytes) = arg { *bytes as u64 } else { 0 });
+    let (local, most) = (local.fold(0, u64::saturating_add), job.device.driver.facts.local_memory);
+    // Drivers do not look.
+    if local > most {
+        let why = format!("{}: {local} bytes of local memory are wanted, a group has {most} at most", op.name());
+        return Err(said(why.into()));
+    }
     let given = job.places.iter().zip(operands).map(|(place, operand)| give(job, place, operand));
     let given = given.collect::<Result<SmallVec<[Given; 4]>, DeviceError>>()?;
     let mut args: Args<'_> = given.iter().map(Given::arg).collect();
@@ -56,7 +63,7 @@ pub(super) fn run(job: &Job<'_>, user: &UserCall, operands: &[Operand<'_>]) -> R
         ClArg::Local(bytes) => Arg::Local(*bytes),
     }));
     let range = Range { global: &launch.global, local: launch.local.as_deref() };
-    job.submit_user(op.id(), kernel, &args, range)?;
+    job.submit_user(op, kernel, &args, range)?;
     for ((given, place), operand) in given.iter().zip(&job.places).zip(operands) {
         if let Given::Copy(copy) = given
             && operand.role().writes()
