@@ -3,7 +3,7 @@
 //! | module | subject |
 //! | --- | --- |
 //! | [`dataflow`] | chains of calls by placement and memory mode |
-//! | [`chain`] | two kernels, beside the same in plain OpenCL |
+//! | [`chain`] | two kernels, beside the same in plain OpenCL and in StarPU |
 //! | [`apps`] | applications by memory mode, heap and way to allocate |
 //! | [`rounds`] | contenders in rounds, and what many measurements come to |
 //! | [`subject`] | the operations that are measured, each a closure |

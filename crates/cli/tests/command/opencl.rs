@@ -1,30 +1,38 @@
 //! OpenCL devices: which there are, which there are not, and the applications on them.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::Command;
 
 use rimms_radar::recordings;
 use serde_json::Value;
 
+use super::json::assert_keys;
 use super::{Done, command, done};
 
 const POCL: &str = "/etc/OpenCL/vendors/pocl.icd";
 
 /// The command with drivers from here.
-fn with_drivers(at: &Path, args: &[&str]) -> Done {
+fn with_drivers(at: &Path, args: &[&str]) -> Command {
     let mut command = command(args);
     command.env("OCL_ICD_VENDORS", at).env("POCL_DEVICES", "pthread basic").env("RUSTICL_ENABLE", "llvmpipe");
     // Built programs are kept from one run to the next, but not in the user's folder.
     command.env("XDG_CACHE_HOME", concat!(env!("CARGO_TARGET_TMPDIR"), "/cache"));
-    done(command)
+    command
 }
 
 /// The same with PoCL and its two devices; `None` where it is not here.
-fn with_pocl(args: &[&str]) -> Option<Done> {
+fn pocl(args: &[&str]) -> Option<Command> {
     if !Path::new(POCL).exists() {
         println!("left out: PoCL is not here");
         return None;
     }
     Some(with_drivers(POCL.as_ref(), args))
+}
+
+fn with_pocl(args: &[&str]) -> Option<Done> {
+    pocl(args).map(done)
 }
 
 fn report(done: &Done) -> Value {
@@ -43,7 +51,7 @@ fn without_a_driver_the_reason_is_said() {
 fn a_driver_that_cannot_be_loaded_is_named() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("broken.icd"), "libnowhere.so.1\n").unwrap();
-    let done = with_drivers(folder.path(), &["devices"]);
+    let done = done(with_drivers(folder.path(), &["devices"]));
     assert_eq!(done.code, Some(0), "{done:?}");
     // The loader itself may be missing too.
     let is_named =
@@ -77,7 +85,7 @@ fn all_drivers_at_once() {
     if !vendors.exists() {
         return;
     }
-    let done = with_drivers(vendors, &["devices"]);
+    let done = done(with_drivers(vendors, &["devices"]));
     assert_eq!(done.code, Some(0), "{done:?}");
 }
 
@@ -144,14 +152,78 @@ fn dataflow_goes_from_device_to_device() {
     }
 }
 
+/// The contenders of each length, and what holds of all rows.
+fn contenders(done: &Done) -> Vec<Vec<String>> {
+    let listing = report(done);
+    let mut contenders: Vec<(u64, Vec<String>)> = Vec::new();
+    for row in listing["rows"].as_array().unwrap() {
+        assert_keys(row, &["floats", "contender", "laps", "time_s", "ratio", "over_copies"]);
+        let of = |key: &str| row[key].as_f64().unwrap();
+        assert!(of("time_s") > 0.0 && of("ratio") > 0.0 && of("over_copies") > 0.0 && row["laps"] == 3, "{row}");
+        for (base, ratio) in [("plain OpenCL", "ratio"), ("valid-set", "over_copies")] {
+            assert!(row["contender"] != base || of(ratio) == 1.0, "{row}");
+        }
+        let (floats, contender) = (row["floats"].as_u64().unwrap(), row["contender"].as_str().unwrap().to_owned());
+        match contenders.last_mut() {
+            Some((length, of_length)) if *length == floats => of_length.push(contender),
+            _ => contenders.push((floats, vec![contender])),
+        }
+    }
+    assert_eq!(contenders.iter().map(|(floats, _)| *floats).collect::<Vec<_>>(), [64, 2048, 16_384, 1 << 18]);
+    contenders.into_iter().map(|(_, of_length)| of_length).collect()
+}
+
+const CHAIN: [&str; 6] = ["bench", "chain", "--quick", "--json", "--on", "opencl1"];
+
+/// Its output is compared with the known one by the command, which says so if it is another.
 #[test]
-fn the_chain_is_measured_beside_plain_opencl() {
-    let Some(done) = with_pocl(&["bench", "chain", "--quick", "--json"]) else { return };
-    let listing = report(&done);
-    let rows = listing["rows"].as_array().unwrap();
-    let contenders: Vec<&str> = rows.iter().take(4).map(|row| row["contender"].as_str().unwrap()).collect();
-    assert_eq!(contenders, ["plain OpenCL", "valid-set", "zero-copy, mapped", "zero-copy"]);
-    assert!(rows.len() == 16 && rows.iter().all(|row| row["ratio"].as_f64().unwrap() > 0.0), "{done:?}");
+fn the_chain_is_measured_beside_plain_opencl_and_starpu() {
+    let Some(done) = with_pocl(&CHAIN) else { return };
+    let has_starpu = Command::new("pkg-config").args(["--exists", "starpu-1.3"]).status().is_ok_and(|s| s.success());
+    let mut wanted = vec!["plain OpenCL", "valid-set", "zero-copy, mapped", "zero-copy"];
+    if has_starpu {
+        wanted.push("StarPU");
+        assert_eq!(done.stderr, "");
+    } else {
+        println!("left out: StarPU is not here");
+        assert_eq!(done.stderr.matches("StarPU is left out").count(), 1, "{done:?}");
+    }
+    assert!(contenders(&done).iter().all(|of_length| *of_length == wanted), "{done:?}");
+}
+
+/// Whatever keeps StarPU away is said in one line, once, and the others are measured.
+#[test]
+fn without_starpu_the_chain_is_measured_all_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let has = |name: &str, script: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
+    };
+    let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
+    let compiled = |script: &str| format!("printf '#!/bin/sh\n{script}\n' > $3; chmod +x $3");
+    // What stands in for a compiler gives a program that does this instead.
+    for (flags, compiler, wanted) in [
+        (
+            "echo no package >&2; exit 1",
+            "exit 0",
+            "it is not installed (Debian's libstarpu-dev is what it takes): pkg-config: no package",
+        ),
+        ("echo -la", "echo cannot link >&2; exit 1", "cc: cannot link"),
+        ("echo -la", "exit 0", "its program cannot be run: "),
+        ("echo -la", &compiled("echo no worker >&2; exit 1"), "it ended: no worker"),
+        ("echo -la", &compiled("read line; echo 5 3.5004; read line; echo 5 7"), "StarPU: Some(7.0) is wrong, 3.50"),
+    ] {
+        has("pkg-config", flags);
+        has("cc", compiler);
+        let Some(mut command) = pocl(&CHAIN) else { return };
+        command.env("PATH", &path);
+        let done = done(command);
+        let others = ["plain OpenCL", "valid-set", "zero-copy, mapped", "zero-copy"];
+        assert!(contenders(&done).iter().all(|of_length| *of_length == others), "{done:?}");
+        let said = format!("note: StarPU is left out: {wanted}");
+        assert!(done.stderr.starts_with(&said) && done.stderr.lines().count() == 1, "{said}: {done:?}");
+    }
 }
 
 #[test]

@@ -1,12 +1,14 @@
-//! `rimms bench chain`: two kernels, one after the other, beside the same in plain OpenCL.
+//! `rimms bench chain`: two kernels, one after the other, beside the same in plain OpenCL and in StarPU.
 //!
 //! A lap: the host has new input, `y = 1.0001·x + 1` twice, the host has the output. Contenders in turn: plain OpenCL
 //! written by hand ([`plain`]), rimms with copies, and in mode `zero-copy` where the device shares the host's memory: by
-//! mapping the host's, and, where the driver has shared virtual memory, in that. Every lap's output is compared with the
+//! mapping the host's, and, where the driver has shared virtual memory, in that. StarPU, where it is installed
+//! ([`starpu`]), has its lap at the end of each round, in a process of its own. Every lap's output is compared with the
 //! known one, outside the time.
 #![allow(unsafe_code)] // for the kernel: see below
 
 mod plain;
+mod starpu;
 
 use std::time::{Duration, Instant};
 
@@ -21,6 +23,7 @@ use crate::cli::ChainArgs;
 use crate::machine::Machine;
 use crate::output::{self, Failure};
 use plain::Plain;
+use starpu::Rival;
 
 const SOURCE: &str = "
     kernel void step_on(global const float *x, global float *y) {
@@ -64,7 +67,7 @@ pub(super) fn run(args: &ChainArgs) -> Result<String, Failure> {
         Err(Failure::Usage(_)) => Ok(None),
         made => made.map(Some),
     };
-    let mut runtimes = vec![("valid-set", rt.clone())];
+    let mut runtimes = vec![(COPIES, rt.clone())];
     runtimes.extend(shared(&mapping)?.map(|rt| ("zero-copy, mapped", rt)));
     if machine.real().lends(&args.on) {
         runtimes.extend(shared(&machine)?.map(|rt| ("zero-copy", rt)));
@@ -72,13 +75,17 @@ pub(super) fn run(args: &ChainArgs) -> Result<String, Failure> {
     let used = rt.allowed_pes().next().map(|pe| pe.resource());
     let device = rt.resources().into_iter().find(|resource| Some(resource.id) == used);
     let device = device.ok_or_else(|| anyhow!("{} has no memory", args.on))?.description;
-    let mut rows = Vec::new();
+    let (mut rows, mut rival) = (Vec::new(), Rival::find());
     for floats in LENGTHS {
-        rows.extend(measured(floats, &device, &runtimes, args.quick)?);
+        rows.extend(measured(floats, &device, &runtimes, &mut rival, args.quick)?);
     }
     let listing = Listing { device: device.to_string(), rows };
     if args.json { output::json(&listing) } else { Ok(text(&listing)) }
 }
+
+/// The ones whose times the others' are compared with.
+const PLAIN: &str = "plain OpenCL";
+const COPIES: &str = "valid-set";
 
 /// One who runs the chain.
 enum Contender {
@@ -96,7 +103,7 @@ impl Contender {
     fn name(&self) -> &'static str {
         match self {
             Self::Rimms(name, _) => name,
-            Self::Plain(_) => "plain OpenCL",
+            Self::Plain(_) => PLAIN,
         }
     }
 
@@ -117,12 +124,18 @@ impl Contender {
                 (start.elapsed(), output.last().copied())
             }
         };
-        let step = |x: f32| x * 1.0001 + 1.0;
-        let wanted = input.last().map_or(0.0, |x| step(step(*x)));
-        match last {
-            Some(found) if (found - wanted).abs() < 1e-4 * wanted.abs() => Ok(time),
-            _ => Err(anyhow!("{}: {last:?} is wrong, {wanted} wanted", self.name()).into()),
-        }
+        check(self.name(), last, input)?;
+        Ok(time)
+    }
+}
+
+/// Is that the last element which comes of this input?
+fn check(name: &str, last: Option<f32>, input: &[f32]) -> anyhow::Result<()> {
+    let step = |x: f32| x * 1.0001 + 1.0;
+    let wanted = input.last().map_or(0.0, |x| step(step(*x)));
+    match last {
+        Some(found) if (found - wanted).abs() < 1e-4 * wanted.abs() => Ok(()),
+        _ => Err(anyhow!("{name}: {last:?} is wrong, {wanted} wanted")),
     }
 }
 
@@ -130,6 +143,7 @@ fn measured(
     floats: usize,
     device: &str,
     runtimes: &[(&'static str, Runtime)],
+    rival: &mut Rival,
     quick: bool,
 ) -> Result<Vec<Row>, Failure> {
     let (laps, input) = (if quick { 3 } else { (1 << 26) / floats.max(1 << 16) }, vec![1.5_f32; floats]);
@@ -144,22 +158,44 @@ fn measured(
     for (name, rt) in runtimes {
         contenders.push((Contender::Rimms(name, chain(rt)?), Vec::new()));
     }
+    rival.start(device, SOURCE, &input, contenders.len());
+    let mut rival_times = Vec::new();
+    let mut rival_lap = || rival.lap(|last| check(Rival::NAME, last, &input));
     // Compiles, and allocates on the device.
     contenders.iter_mut().try_for_each(|(contender, _)| contender.lap(&input).map(drop))?;
+    rival_lap();
     for lap in 0..laps {
         round(&mut contenders, lap, |(contender, times)| {
             times.push(contender.lap(&input)?.as_secs_f64());
             Ok::<(), Failure>(())
         })?;
+        if let Some(time) = rival_lap() {
+            rival_times.push(time.as_secs_f64());
+            // A round that does not count: in the next one all find the caches as they are without a rival.
+            round(&mut contenders, lap, |(contender, _)| contender.lap(&input).map(drop))?;
+        }
     }
-    let mut rows: Vec<Row> = Vec::new();
-    for (contender, times) in contenders {
-        let (laps, time_s) = (times.len(), median(times));
-        let over = |i: usize| time_s / rows.get(i).map_or(time_s, |row| row.time_s);
-        let (ratio, over_copies) = (over(0), over(1));
-        rows.push(Row { floats, contender: contender.name(), laps, time_s, ratio, over_copies });
+    let mut measured: Vec<_> = contenders.into_iter().map(|(contender, times)| (contender.name(), times)).collect();
+    if rival_times.len() == laps {
+        measured.push((Rival::NAME, rival_times));
     }
-    Ok(rows)
+    Ok(rows(floats, measured))
+}
+
+/// What the times of each come to.
+fn rows(floats: usize, measured: Vec<(&'static str, Vec<f64>)>) -> Vec<Row> {
+    let medians: Vec<_> = measured.into_iter().map(|(name, times)| (name, times.len(), median(times))).collect();
+    let of = |wanted| medians.iter().find(|(name, ..)| *name == wanted).map_or(f64::NAN, |(.., time_s)| *time_s);
+    let (plain, copies) = (of(PLAIN), of(COPIES));
+    let row = |&(contender, laps, time_s): &(&'static str, usize, f64)| Row {
+        floats,
+        contender,
+        laps,
+        time_s,
+        ratio: time_s / plain,
+        over_copies: time_s / copies,
+    };
+    medians.iter().map(row).collect()
 }
 
 fn text(listing: &Listing) -> String {
@@ -175,8 +211,10 @@ fn text(listing: &Listing) -> String {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
+    let is_there = listing.rows.iter().any(|row| row.contender == Rival::NAME);
+    let rival = if is_there { "StarPU: in a process of its own, in the same rounds.\n" } else { "" };
     format!(
-        "{table}\n\non {}\ntime: new input on the host, two kernels, output on the host; the median of laps in turn.\n",
+        "{table}\n\non {}\ntime: new input on the host, two kernels, output on the host; the median of laps in turn.\n{rival}",
         listing.device
     )
 }
