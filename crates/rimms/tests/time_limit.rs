@@ -86,7 +86,7 @@ fn scene(bytes: u64) -> Scene {
 
 fn is_lost(error: &Error) -> bool {
     let text = error.to_string();
-    text.contains("acc0 is lost") && text.contains("it did not finish")
+    text.contains("acc0 is lost (seen at: ") && text.contains("it did not finish")
 }
 
 /// After the device was given up.

@@ -60,6 +60,41 @@ fn a_driver_that_cannot_be_loaded_is_named() {
 }
 
 #[test]
+fn a_file_on_which_the_loader_would_end_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("x.icd"), "\0").unwrap();
+    let done = done(with_drivers(folder.path(), &["devices"]));
+    assert_eq!(done.code, Some(0), "{done:?}");
+    assert!(done.stdout.contains("x.icd begins with a NUL byte") && done.stdout.contains("acc0"), "{done:?}");
+}
+
+#[test]
+fn drivers_that_lead_nowhere_are_told_of_beside_one_that_works() {
+    let folder = tempfile::tempdir().unwrap();
+    let Ok(pocl) = std::fs::read(POCL) else { return };
+    std::fs::write(folder.path().join("pocl.icd"), pocl).unwrap();
+    std::fs::write(folder.path().join("gone.icd"), "/usr/lib/nowhere.so\n").unwrap();
+    std::fs::write(folder.path().join("other.icd"), "libc.so.6\n").unwrap();
+    std::fs::write(folder.path().join("binary.icd"), [0xff, 0xfe, 0]).unwrap();
+    let listing = report(&done(with_drivers(folder.path(), &["devices", "--json"])));
+    assert_eq!(listing["resources"][1]["name"], "opencl0");
+    let missing: Vec<&str> = listing["missing"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    for (file, why) in [("gone.icd", "cannot be loaded"), ("other.icd", "no driver"), ("binary.icd", "no text")] {
+        assert!(missing.iter().any(|line| line.contains(file) && line.contains(why)), "{file}: {missing:?}");
+    }
+    assert!(!missing.iter().any(|line| line.contains("pocl.icd")), "{missing:?}");
+}
+
+#[test]
+fn the_chain_is_for_one_opencl_device() {
+    for on in ["opencl", "opencl0,opencl1", "cpu0"] {
+        let Some(done) = with_pocl(&["bench", "chain", "--quick", "--on", on]) else { return };
+        assert_eq!(done.code, Some(2), "{done:?}");
+        assert!(done.stderr.contains("one OpenCL device is wanted"), "{done:?}");
+    }
+}
+
+#[test]
 fn devices_are_listed_and_nothing_is_simulated_beside_them() {
     let Some(done) = with_pocl(&["devices", "--json"]) else { return };
     let listing = report(&done);
@@ -75,8 +110,8 @@ fn devices_are_listed_and_nothing_is_simulated_beside_them() {
         let is_positive = |cost: &Value| ["copied_s", "mapped_s"].iter().all(|key| cost[key].as_f64().unwrap() > 0.0);
         assert!(sharing["costs"].as_array().unwrap().iter().all(is_positive), "{sharing}");
     }
-    // The first one lends; where mapping pays for the second, both do without copies.
-    assert_eq!(from.is_some(), listing["resources"][2]["sharing"]["mapping_pays_from"].is_u64(), "{done:?}");
+    // The first one lends, to the second too.
+    assert!(from.is_some(), "{done:?}");
 }
 
 #[test]

@@ -219,7 +219,11 @@ impl Resources {
         // Without the lender they lie in the host's own memory.
         let Some(r) = self.lender.filter(|r| !self.is_lost(*r)) else { return Ok(None) };
         let device = self.device(r);
-        let block = self.allocate(r, bytes).map_err(|e| self.failure(e, "alloc", &device.info().name))?;
+        let block = match self.allocate(r, bytes).map_err(|e| self.failure(e, "alloc", &device.info().name)) {
+            Ok(block) => block,
+            Err(_) if self.is_lost(r) => return Ok(None),
+            Err(error) => return Err(error),
+        };
         match device.lend(block.address) {
             Some(lent) => Ok(Some((block, lent))),
             None => {

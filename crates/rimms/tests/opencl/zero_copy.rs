@@ -148,6 +148,28 @@ fn half_an_update_is_not_taken_for_the_old_bytes() {
     }
 }
 
+/// Which lends no more, but others work on the host's own memory.
+#[test]
+#[ignore = "run once a driver"]
+fn once_the_lender_is_lost_there_is_memory_without_it() {
+    for first in [0, 1, 3] {
+        let mut all = devices(Memory::Driver).into_iter();
+        let lender = Faulty::new(all.next().unwrap(), Plan::from(first, Fault::Lose));
+        let rest = all.map(|device| Arc::new(device) as Arc<dyn Device>);
+        let rt = runtime(std::iter::once(Arc::new(lender) as Arc<dyn Device>).chain(rest)).blocking();
+        let mut doomed = rt.alloc::<f32>(64).unwrap();
+        let _ = rt.on("opencl0").unwrap().fill(1.0, &mut doomed);
+        let _ = rt.on("opencl0").unwrap().fill(1.0, &mut doomed);
+        assert!(rt.on("opencl0").unwrap().fill(1.0, &mut doomed).is_err());
+        let mut x = rt.alloc::<f32>(64).unwrap();
+        rt.on("opencl1").unwrap().fill(1.0, &mut x).unwrap();
+        rt.on("cpu0").unwrap().scale_in_place(2.0, &mut x).unwrap();
+        rt.on("opencl1").unwrap().scale_in_place(2.0, &mut x).unwrap();
+        assert_eq!(x.read().unwrap()[..], [4.0; 64], "lost from operation {first} on");
+        assert_eq!(rt.counters().copies(), 0);
+    }
+}
+
 /// Without a mode: large data are shared, small ones copied, also in one call; beside a device that shares nothing all are.
 #[test]
 #[ignore = "run once a driver"]

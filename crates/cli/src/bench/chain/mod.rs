@@ -72,6 +72,14 @@ pub(super) fn run(args: &ChainArgs) -> Result<String, Failure> {
     if machine.real().lends(&args.on) {
         runtimes.extend(shared(&machine)?.map(|rt| ("zero-copy", rt)));
     }
+    let pes: Vec<&str> = rt.allowed_pes().map(|pe| pe.name()).collect();
+    if !matches!(pes[..], [pe] if pe.starts_with("opencl")) {
+        let found = pes.join(", ");
+        return Err(Failure::Usage(format!(
+            "--on {}: one OpenCL device is wanted, such as opencl0, not {found}",
+            args.on
+        )));
+    }
     let used = rt.allowed_pes().next().map(|pe| pe.resource());
     let device = rt.resources().into_iter().find(|resource| Some(resource.id) == used);
     let device = device.ok_or_else(|| anyhow!("{} has no memory", args.on))?.description;
