@@ -6,6 +6,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod calls;
+#[cfg(feature = "opencl")]
+#[path = "../common/child.rs"]
+mod child;
 #[path = "../common/hooked.rs"]
 mod hooked;
 mod host;
@@ -47,6 +50,30 @@ fn programs_survive_the_loss_of_a_device() {
 #[test]
 fn programs_survive_devices_that_take_too_long() {
     campaign("programs_survive_devices_that_take_too_long", Trouble::Limit, 15_000, 500, |setting| setting);
+}
+
+/// On OpenCL devices; the environment says which driver's.
+#[cfg(feature = "opencl")]
+#[test]
+#[ignore = "run with a driver by programs_mean_the_same_on_opencl_devices"]
+fn opencl_programs() {
+    campaign("--ignored opencl_programs", Trouble::None, 60_000, 2_000, Setting::on_opencl);
+    campaign("--ignored opencl_programs", Trouble::Faults, 20_000, 1_000, Setting::on_opencl);
+}
+
+/// On both of PoCL's devices: one works in threads of its own, the other in those that wait for it.
+#[cfg(feature = "opencl")]
+#[test]
+fn programs_mean_the_same_on_opencl_devices() {
+    let driver = std::path::Path::new("/etc/OpenCL/vendors/pocl.icd");
+    if !driver.exists() {
+        return println!("left out: PoCL is not here");
+    }
+    let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+    command.args(["--ignored", "opencl_programs", "--nocapture"]);
+    command.env("OCL_ICD_VENDORS", driver).env("POCL_DEVICES", "pthread basic");
+    command.env("XDG_CACHE_HOME", concat!(env!("CARGO_TARGET_TMPDIR"), "/async_programs"));
+    child::within(command, std::time::Duration::from_secs(300), "random programs with PoCL");
 }
 
 /// As long as `RIMMS_SOAK_MINUTES` says.

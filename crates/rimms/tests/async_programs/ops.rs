@@ -1,6 +1,7 @@
 //! The calls that programs make: every combination of roles, each with what it means.
+#![allow(unsafe_code)] // for kernels in OpenCL C
 
-use rimms::op::{Call, Element, Fill, KernelArgs, KernelError, Role, Shape, UserOp};
+use rimms::op::{Call, ClLaunch, Element, Fill, KernelArgs, KernelError, Role, Shape, UserOp};
 use std::sync::LazyLock;
 
 /// What a call does. The number makes each call different, so that a result of another is not taken for its own.
@@ -49,63 +50,104 @@ const fn split(x: u32, v: u32) -> (u32, u32) {
 
 type Kernel = fn(&mut KernelArgs<'_>) -> Result<(), KernelError>;
 
-fn declare(name: &str, roles: &[Role], kernel: Kernel) -> UserOp {
+/// The op, and what it does with element `i` in OpenCL C: its operands are `a`, `b` and `c` there, the number is `v`.
+fn declare(name: &str, roles: &[Role], kernel: Kernel, item: &str) -> UserOp {
     let builder = roles.iter().fold(UserOp::builder(name), |builder, role| builder.operand::<u32>(*role));
     let same = |lens: &[usize]| lens.iter().all(|len| *len == lens[0]).then_some(()).ok_or("lengths differ".to_owned());
     // Without a rule types are all that a call is checked for.
     let builder = if roles.len() > 1 { builder.shape(same) } else { builder };
+    let pointer =
+        |(role, name): (&Role, char)| format!("global {} *{name}, ", if role.writes() { "uint" } else { "const uint" });
+    let pointers: String = roles.iter().zip('a'..).map(pointer).collect();
+    let source = format!("kernel void op({pointers}uint v) {{ size_t i = get_global_id(0); {item} }}");
+    let launch = move |c: &rimms::op::ClCall<'_>| match c.params::<u32>() {
+        Ok(v) => Ok(ClLaunch::over([c.len(0)]).value(*v)),
+        Err(_) => Err(REFUSAL.into()),
+    };
+    // SAFETY: an item for each element of operands that are all of one length.
+    let builder = unsafe { builder.on_opencl(&source, "op", launch) };
     builder.on_cpu(kernel).on_sim(kernel).build().unwrap()
 }
 
 use Role::{In, InOut, Out};
 
 static BUMP: LazyLock<UserOp> = LazyLock::new(|| {
-    declare("bump", &[InOut], |k| {
-        let v = *k.params::<u32>()?;
-        k.output::<u32>(0)?.iter_mut().for_each(|x| *x = bump(*x, v));
-        Ok(())
-    })
+    declare(
+        "bump",
+        &[InOut],
+        |k| {
+            let v = *k.params::<u32>()?;
+            k.output::<u32>(0)?.iter_mut().for_each(|x| *x = bump(*x, v));
+            Ok(())
+        },
+        "a[i] = a[i] * 3 + v;",
+    )
 });
 
 static MIX: LazyLock<UserOp> = LazyLock::new(|| {
-    declare("mix", &[In, In, Out], |k| {
-        let (v, a, b) = (*k.params::<u32>()?, k.input::<u32>(0)?, k.input::<u32>(1)?);
-        k.output::<u32>(2)?.iter_mut().zip(a).zip(b).for_each(|((y, a), b)| *y = mix(*a, *b, v));
-        Ok(())
-    })
+    declare(
+        "mix",
+        &[In, In, Out],
+        |k| {
+            let (v, a, b) = (*k.params::<u32>()?, k.input::<u32>(0)?, k.input::<u32>(1)?);
+            k.output::<u32>(2)?.iter_mut().zip(a).zip(b).for_each(|((y, a), b)| *y = mix(*a, *b, v));
+            Ok(())
+        },
+        "c[i] = (a[i] * 5 - b[i]) ^ v;",
+    )
 });
 
 static FORK: LazyLock<UserOp> = LazyLock::new(|| {
-    declare("fork", &[In, Out, Out], |k| {
-        let (v, a) = (*k.params::<u32>()?, k.input::<u32>(0)?);
-        k.output::<u32>(1)?.iter_mut().zip(a).for_each(|(y, a)| *y = fork(*a, v).0);
-        k.output::<u32>(2)?.iter_mut().zip(a).for_each(|(z, a)| *z = fork(*a, v).1);
-        Ok(())
-    })
+    declare(
+        "fork",
+        &[In, Out, Out],
+        |k| {
+            let (v, a) = (*k.params::<u32>()?, k.input::<u32>(0)?);
+            k.output::<u32>(1)?.iter_mut().zip(a).for_each(|(y, a)| *y = fork(*a, v).0);
+            k.output::<u32>(2)?.iter_mut().zip(a).for_each(|(z, a)| *z = fork(*a, v).1);
+            Ok(())
+        },
+        "b[i] = a[i] + v; c[i] = rotate(a[i], 7u) ^ v;",
+    )
 });
 
 static BLEND: LazyLock<UserOp> = LazyLock::new(|| {
-    declare("blend", &[In, InOut], |k| {
-        let (v, a) = (*k.params::<u32>()?, k.input::<u32>(0)?);
-        k.output::<u32>(1)?.iter_mut().zip(a).for_each(|(y, a)| *y = blend(*a, *y, v));
-        Ok(())
-    })
+    declare(
+        "blend",
+        &[In, InOut],
+        |k| {
+            let (v, a) = (*k.params::<u32>()?, k.input::<u32>(0)?);
+            k.output::<u32>(1)?.iter_mut().zip(a).for_each(|(y, a)| *y = blend(*a, *y, v));
+            Ok(())
+        },
+        "b[i] = b[i] * 9 + a[i] + v;",
+    )
 });
 
 static SPLIT: LazyLock<UserOp> = LazyLock::new(|| {
-    declare("split", &[InOut, Out], |k| {
-        let v = *k.params::<u32>()?;
-        let (x, y) = (k.output::<u32>(0)?, k.output::<u32>(1)?);
-        x.iter_mut().zip(y).for_each(|(x, y)| (*x, *y) = split(*x, v));
-        Ok(())
-    })
+    declare(
+        "split",
+        &[InOut, Out],
+        |k| {
+            let v = *k.params::<u32>()?;
+            let (x, y) = (k.output::<u32>(0)?, k.output::<u32>(1)?);
+            x.iter_mut().zip(y).for_each(|(x, y)| (*x, *y) = split(*x, v));
+            Ok(())
+        },
+        "uint x = a[i]; a[i] = (x * 11) ^ v; b[i] = x - v;",
+    )
 });
 
 static REFUSE: LazyLock<UserOp> = LazyLock::new(|| {
-    declare("refuse", &[In, Out], |k| {
-        k.output::<u32>(1)?.fill(0xdead);
-        Err(REFUSAL.into())
-    })
+    declare(
+        "refuse",
+        &[In, Out],
+        |k| {
+            k.output::<u32>(1)?.fill(0xdead);
+            Err(REFUSAL.into())
+        },
+        "",
+    )
 });
 
 impl Op {

@@ -4,6 +4,8 @@ use crate::hooked::Hooked;
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use rimms::device::Device;
 use rimms::device::faulty::{Fault, Faulty, Plan};
+#[cfg(feature = "opencl")]
+use rimms::device::opencl::{self, Memory};
 use rimms::device::sim::Sim;
 use rimms::{Error, MemoryMode, Runtime, sched};
 use std::fmt;
@@ -47,6 +49,11 @@ pub(crate) struct Setting {
     cpus: usize,
     accelerators: Vec<Accelerator>,
     is_watched: bool,
+    /// On OpenCL devices in place of simulated ones.
+    #[cfg(feature = "opencl")]
+    opencl: Option<Memory>,
+    /// For those that choose something more.
+    pick: usize,
 }
 
 /// How long a device is given, and how long it takes where it takes too long.
@@ -83,7 +90,56 @@ impl Setting {
             cpus: one_of(rng, &[0, 1, 2, 2]),
             accelerators,
             is_watched: rng.random_bool(0.5),
+            #[cfg(feature = "opencl")]
+            opencl: None,
+            pick: rng.random_range(0..1 << 16),
         }
+    }
+
+    /// On the OpenCL devices of this machine, two at most, with the driver's memory or little of it, where memory is shared
+    /// in mode `zero-copy` too.
+    #[cfg(feature = "opencl")]
+    pub(crate) fn on_opencl(mut self) -> Self {
+        let heap = self.accelerators[0].heap.parse().unwrap();
+        let slab = Memory::Slab { bytes: (3 * OPERAND * 130 / 100).next_multiple_of(128), heap };
+        let modes = [MemoryMode::ZeroCopy, MemoryMode::ZeroCopy, MemoryMode::ValidSet, MemoryMode::ValidSet, self.mode];
+        self.mode = modes[self.pick / 2 % modes.len()];
+        if self.mode == MemoryMode::ZeroCopy {
+            // An update that fails loses what all share.
+            self.trouble = Trouble::None;
+        }
+        self.opencl = Some(if self.pick.is_multiple_of(2) { Memory::Driver } else { slab });
+        self.accelerators.truncate(2);
+        for (acc, name) in self.accelerators.iter_mut().zip(["opencl0", "opencl1"]) {
+            acc.name = name;
+            if self.trouble == Trouble::None {
+                acc.faults = Plan::none();
+            }
+        }
+        self
+    }
+
+    #[cfg(feature = "opencl")]
+    fn opencl_devices(&self) -> Vec<Arc<dyn Device>> {
+        let Some(memory) = self.opencl else { return Vec::new() };
+        let found = opencl::find_with(memory);
+        assert!(found.devices.len() >= self.accelerators.len(), "{:?}", found.missing);
+        let faulty =
+            |(device, acc): (_, &Accelerator)| Arc::new(Faulty::new(device, acc.faults.clone())) as Arc<dyn Device>;
+        found.devices.into_iter().zip(&self.accelerators).map(faulty).collect()
+    }
+
+    #[cfg(not(feature = "opencl"))]
+    fn opencl_devices(&self) -> Vec<Arc<dyn Device>> {
+        Vec::new()
+    }
+
+    fn simulated_devices(&self) -> Vec<Arc<dyn Device>> {
+        let simulated = |Accelerator { name, heap, bytes, is_foreign, faults }: &Accelerator| {
+            let sim = Sim::acc(name, *bytes, heap.parse().unwrap()).unwrap();
+            Arc::new(Hooked::new(Faulty::new(sim, faults.clone()), *is_foreign, |_| {})) as Arc<dyn Device>
+        };
+        self.accelerators.iter().map(simulated).collect()
     }
 
     /// Every accelerator has this many percent of what the largest call needs.
@@ -107,11 +163,9 @@ impl Setting {
     pub(crate) fn build(&self, report: impl Fn(&str) + Send + Sync + 'static) -> Runtime {
         let mut builder = Runtime::builder().cpus(self.cpus).memory_mode(self.mode);
         builder = builder.policy(sched::by_name(self.policy).unwrap());
-        for Accelerator { name, heap, bytes, is_foreign, faults } in &self.accelerators {
-            let sim = Sim::acc(name, *bytes, heap.parse().unwrap()).unwrap();
-            let device = Hooked::new(Faulty::new(sim, faults.clone()), *is_foreign, |_| {});
-            builder = builder.shared_device(Arc::new(device) as Arc<dyn Device>);
-        }
+        let real = self.opencl_devices();
+        let devices = if real.is_empty() { self.simulated_devices() } else { real };
+        builder = devices.into_iter().fold(builder, |builder, device| builder.shared_device(device));
         if self.is_watched {
             builder = builder.watchdog(Duration::from_secs(20), report);
         }
@@ -126,10 +180,11 @@ impl Setting {
         let cpus = (0..self.cpus).map(|i| format!("cpu{i}"));
         let accs = self.accelerators.iter().map(|acc| acc.name.to_owned());
         let mut names: Vec<String> = cpus.chain(accs).collect();
-        names.push("acc0,acc1".into());
-        names.push("acc".into());
+        let both: Vec<&str> = self.accelerators.iter().take(2).map(|acc| acc.name).collect();
+        names.push(both.join(","));
+        names.push(both[0].trim_end_matches('0').into());
         if self.cpus > 0 {
-            names.push("cpu,acc1".into());
+            names.push(format!("cpu,{}", both[1]));
         }
         names
     }
@@ -197,6 +252,10 @@ impl fmt::Debug for Setting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}, {}, {} threads, {}, {} CPUs", self.trouble, self.mode, self.threads, self.policy, self.cpus)?;
         write!(f, "{}", if self.is_watched { ", watched" } else { "" })?;
+        #[cfg(feature = "opencl")]
+        if let Some(memory) = self.opencl {
+            write!(f, ", {memory:?}")?;
+        }
         for Accelerator { name, heap, bytes, is_foreign, faults } in &self.accelerators {
             let foreign = if *is_foreign { ", foreign" } else { "" };
             write!(f, "\n  {name}: {bytes} bytes, {heap}{foreign}, {faults:?}")?;
