@@ -104,6 +104,15 @@ pub struct Usage {
     pub metadata: u64,
 }
 
+/// A size for people.
+#[cfg(any(feature = "opencl", feature = "cuda"))]
+fn in_words(bytes: u64) -> String {
+    match bytes >> 20 {
+        0 => format!("{} KiB", bytes >> 10),
+        mib => format!("{mib} MiB"),
+    }
+}
+
 /// What live blocks may take at most, however empty the memory is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {

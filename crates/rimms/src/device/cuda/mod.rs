@@ -45,7 +45,7 @@ pub use probe::{Found, find, find_with};
 
 use super::{
     Capability, Device, DeviceError, DeviceErrorKind, DeviceInfo, HostSource, HostTarget, Lengths, Lent, Limits,
-    OpSupport, Operand, Operation, Span, UnitInfo, Usage,
+    OpSupport, Operand, Operation, Span, UnitInfo, Usage, in_words,
 };
 use crate::op::{Call, OpKind, Target};
 use cublas::Blas;
@@ -108,7 +108,7 @@ impl Cuda {
         let version = raw::version(id.driver).map_err(|code| code.to_string())?;
         let about = format!("compute capability {major}.{minor}, driver for CUDA {version}");
         let info = DeviceInfo {
-            description: format!("{gpu}, {} MiB{place} ({about})", bytes >> 20).into(),
+            description: format!("{gpu}, {}{place} ({about})", in_words(bytes)).into(),
             target: Target::Cuda,
             capacity: memory.capacity(),
             shares_host_memory: memory.is_host_memory(),

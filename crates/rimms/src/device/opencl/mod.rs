@@ -44,7 +44,7 @@ pub use sharing::{Sharing, SharingCost};
 
 use super::{
     Capability, Device, DeviceError, DeviceErrorKind, DeviceInfo, HostSource, HostTarget, Lent, Limits, Operand,
-    Operation, Span, UnitInfo, Usage,
+    Operation, Span, UnitInfo, Usage, in_words,
 };
 use crate::op::{Call, Target};
 use cl3::error_codes as codes;
@@ -90,7 +90,7 @@ impl OpenCl {
         let bytes = memory.capacity().unwrap_or(facts.memory);
         let shared = if facts.is_unified { ", shared with the host" } else { "" };
         let info = DeviceInfo {
-            description: format!("{}, {} MiB{shared} ({platform}, {version})", facts.name, bytes >> 20).into(),
+            description: format!("{}, {}{shared} ({platform}, {version})", facts.name, in_words(bytes)).into(),
             target: Target::OpenCl,
             capacity: memory.capacity(),
             shares_host_memory: facts.is_unified,
