@@ -46,6 +46,8 @@ mod error;
 pub mod faulty;
 pub mod gated;
 pub mod host;
+#[cfg(any(feature = "opencl", feature = "cuda"))]
+mod living;
 #[cfg(feature = "opencl")]
 pub mod opencl;
 pub mod sim;

@@ -8,8 +8,8 @@ use bytemuck::Pod;
 use rimms_devmem::{Fault, Launch, RangeError};
 use std::any::Any;
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Weak};
 
 /// The kind of device a kernel is written for.
 ///
@@ -143,9 +143,9 @@ impl UserOp {
     }
 
     /// Says, when nobody can call the op any more.
-    #[cfg_attr(not(feature = "opencl"), allow(dead_code))]
-    pub(crate) fn life(&self) -> Weak<dyn Any + Send + Sync> {
-        let weak: Weak<Inner> = Arc::downgrade(&self.0);
+    #[cfg(any(feature = "opencl", feature = "cuda"))]
+    pub(crate) fn life(&self) -> std::sync::Weak<dyn Any + Send + Sync> {
+        let weak: std::sync::Weak<Inner> = Arc::downgrade(&self.0);
         weak
     }
 

@@ -52,7 +52,8 @@ pub(crate) struct Setting {
     /// On OpenCL devices in place of simulated ones.
     #[cfg(feature = "opencl")]
     opencl: Option<Memory>,
-    /// For those that choose something more.
+    /// What more there is to choose for that.
+    #[cfg(feature = "opencl")]
     pick: usize,
 }
 
@@ -92,6 +93,7 @@ impl Setting {
             is_watched: rng.random_bool(0.5),
             #[cfg(feature = "opencl")]
             opencl: None,
+            #[cfg(feature = "opencl")]
             pick: rng.random_range(0..1 << 16),
         }
     }

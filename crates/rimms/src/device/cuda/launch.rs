@@ -8,8 +8,10 @@ use super::program::{BLOCK, Family, GROUP};
 use super::queue::{Arg, Range, arg, packed};
 use super::scratch::Use;
 use super::{Code, Cuda, fft, gemm, user};
-use crate::device::{DeviceError, DeviceErrorKind, Operand, Operation, Rows, Span};
-use crate::op::{Call, Constellation, Convolve, CuKernel, CuSource, Decide, Fill, SampleType, Transpose, Zip, ZipOp};
+use crate::device::{Device, DeviceError, DeviceErrorKind, Operand, Operation, Rows, Span};
+use crate::op::{
+    Call, Constellation, Convolve, CuKernel, CuSource, Decide, Fill, SampleType, Transpose, UserOp, Zip, ZipOp,
+};
 use smallvec::SmallVec;
 
 /// The arguments of a kernel.
@@ -294,13 +296,18 @@ impl<'a> Job<'a> {
     /// Queues a kernel of the user's, who has vouched for it (`on_cuda`).
     pub(super) fn submit_user(
         &self,
-        op: u32,
+        op: &UserOp,
         kernel: &CuKernel,
         args: &[Arg],
         range: Range,
     ) -> Result<(), DeviceError> {
+        let gone = self.device.programs.lock().expect(op);
+        if !gone.is_empty() {
+            self.device.finish()?;
+            drop(gone);
+        }
         // SAFETY: the user's, for operands that the op's shape rule lets pass; each lies in a live block (`add`, `packed`).
-        unsafe { self.queue(Family::User(op), &kernel.source(), &kernel.name, args, range) }
+        unsafe { self.queue(Family::User(op.id()), &kernel.source(), &kernel.name, args, range) }
     }
 
     /// Queues a kernel.

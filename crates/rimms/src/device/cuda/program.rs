@@ -7,7 +7,8 @@ use super::module::{Function, Module};
 use super::nvrtc::{Compiler, Form};
 use super::raw::Context;
 use crate::device::cache;
-use crate::op::CuSource;
+use crate::device::living::Living;
+use crate::op::{CuSource, UserOp};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -76,11 +77,18 @@ struct Built {
 pub(super) struct Programs {
     compiler: Option<Compiler>,
     built: HashMap<Family, Result<Built, Box<str>>>,
+    ops: Living,
 }
 
 impl Programs {
     pub(super) fn new(compiler: Option<Compiler>) -> Self {
-        Self { compiler, built: HashMap::new() }
+        Self { compiler, built: HashMap::new(), ops: Living::default() }
+    }
+
+    /// A call of this op comes. Gives the programs of those that are gone, to be dropped when no kernel of them runs.
+    pub(super) fn expect(&mut self, op: &UserOp) -> Vec<Module> {
+        let gone = self.ops.expect(op);
+        gone.into_iter().filter_map(|id| self.built.remove(&Family::User(id))?.ok()).map(|built| built.module).collect()
     }
 
     /// A kernel, compiled if it was not yet.

@@ -40,7 +40,7 @@ pub(super) fn run(job: &Job<'_>, user: &UserCall, operands: &[Operand<'_>]) -> R
         copies.push((room, *place, operand.role().writes()));
     }
     args.extend(launch.args.iter().cloned());
-    job.submit_user(op.id(), kernel, &args, Range { grid, block, shared })?;
+    job.submit_user(op, kernel, &args, Range { grid, block, shared })?;
     for (room, place, _) in copies.iter().filter(|(_, _, is_written)| *is_written) {
         job.unpacked(Place { address: room.address, ..*place }, *place)?;
     }

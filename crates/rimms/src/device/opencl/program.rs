@@ -8,11 +8,10 @@ use super::commands::Prepared;
 use super::driver::Driver;
 use super::raw::Program;
 use crate::device::cache;
+use crate::device::living::Living;
 use crate::op::UserOp;
-use std::any::Any;
 use std::collections::HashMap;
 use std::ffi::CString;
-use std::sync::Weak;
 
 /// Work-items of a group, of all built-in kernels: drivers that compile a kernel for each size of
 /// its groups do so once.
@@ -66,8 +65,7 @@ pub(super) struct Programs {
     /// What a build depends on beside its source.
     driver: String,
     built: HashMap<Family, Result<Built, Box<str>>>,
-    /// Ops of the user's, by number, as long as they live.
-    ops: HashMap<u32, Weak<dyn Any + Send + Sync>>,
+    ops: Living,
 }
 
 impl Programs {
@@ -75,21 +73,15 @@ impl Programs {
     pub(super) fn new(driver: &Driver, platform: &str) -> Self {
         let facts = &driver.facts;
         let parts = [platform, &facts.name, &facts.version, &facts.driver_version];
-        Self { driver: parts.join("\n"), built: HashMap::new(), ops: HashMap::new() }
+        Self { driver: parts.join("\n"), built: HashMap::new(), ops: Living::default() }
     }
 
     /// A call of this op comes.
     pub(super) fn expect(&mut self, op: &UserOp) {
-        if self.ops.contains_key(&op.id()) {
-            return;
-        }
         // A driver keeps what its queued commands use.
-        self.built.retain(|family, _| match family {
-            Family::User(id) => self.ops.get(id).is_some_and(|op| op.strong_count() > 0),
-            _ => true,
-        });
-        self.ops.retain(|_, op| op.strong_count() > 0);
-        self.ops.insert(op.id(), op.life());
+        for gone in self.ops.expect(op) {
+            self.built.remove(&Family::User(gone));
+        }
     }
 
     /// A kernel, built if it was not yet.
