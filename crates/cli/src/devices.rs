@@ -133,7 +133,7 @@ fn listing(rt: &Runtime, real: &Real) -> Listing {
             })
             .collect(),
         zero_copy_from: rt.zero_copy_from(),
-        missing: real.missing.clone(),
+        missing: real.missing().map(str::to_owned).collect(),
     }
 }
 

@@ -24,7 +24,8 @@ use crate::watch::{Watched, Watching};
 #[derive(Debug, Default)]
 pub(crate) struct Real {
     devices: Vec<Arc<dyn Device>>,
-    pub(crate) missing: Vec<String>,
+    /// Of which kind, and a line.
+    missing: Vec<(&'static str, String)>,
 }
 
 impl Real {
@@ -34,15 +35,28 @@ impl Real {
             None => (cuda::Memory::Driver, opencl::Memory::Driver),
             Some((bytes, heap)) => (cuda::Memory::Slab { bytes, heap }, opencl::Memory::Slab { bytes, heap }),
         };
-        let cuda::Found { devices, mut missing } = cuda::find_with(cuda);
+        let cuda::Found { devices, missing } = cuda::find_with(cuda);
         // What can do nothing is said by a line.
         let can = |device: &Cuda| device.info().units.iter().any(|unit| unit.capability.ops() != Some(&[]));
         let cuda = devices.into_iter().filter(can).map(|device| Arc::new(device) as Arc<dyn Device>);
         let opencl::Found { devices, missing: more } = opencl::find_with(opencl);
         let devices = cuda.chain(devices.into_iter().map(|device| Arc::new(device) as Arc<dyn Device>)).collect();
-        missing.extend(more);
-        missing.extend(dma_buffers(&UdmaRoot::system()));
+        let of = |kind: &'static str| move |why| (kind, why);
+        let missing = missing.into_iter().map(of(CUDA)).chain(more.into_iter().map(of(OPENCL)));
+        let missing = missing.chain(dma_buffers(&UdmaRoot::system()).map(of("udma"))).collect();
         Self { devices, missing }
+    }
+
+    /// What cannot be used, and why: a line each.
+    pub(crate) fn missing(&self) -> impl Iterator<Item = &str> {
+        self.missing.iter().map(|(_, why)| why.as_str())
+    }
+
+    /// Those of them that can be why there is no PE of this name.
+    fn why_no(&self, name: &str) -> impl Iterator<Item = &str> {
+        let kind = kind(name);
+        let can_be = move |of: &str| of == kind || !REAL.contains(&kind) && !is_always_there(kind);
+        self.missing.iter().filter(move |(of, _)| can_be(of)).map(|(_, why)| why.as_str())
     }
 
     pub(crate) fn devices(&self) -> &[Arc<dyn Device>] {
@@ -56,7 +70,7 @@ impl Real {
 
     /// Why there is none, if there is none.
     pub(crate) fn none(&self) -> Option<String> {
-        let why = || format!("no real accelerator was found: {}", self.missing.join("; "));
+        let why = || format!("no real accelerator was found: {}", self.missing().collect::<Vec<_>>().join("; "));
         self.devices.is_empty().then(why)
     }
 }
@@ -119,10 +133,9 @@ impl Machine<'_> {
         policy: Arc<dyn Policy>,
     ) -> std::result::Result<(Runtime, Watched), Failure> {
         let mode = mode.into();
-        let known = self.names(on);
         let chosen = match on {
-            Some(on) => choose(on, &known)?,
-            None => known,
+            Some(on) => self.choose("--on", on)?,
+            None => self.names(None),
         };
         let cpus = chosen.iter().filter_map(|name| name.strip_prefix(CPU)?.parse::<usize>().ok());
         // cpu3 alone takes four to be there.
@@ -164,7 +177,19 @@ impl Machine<'_> {
 
 const CPU: &str = "cpu";
 /// Kinds of real accelerators.
-const REAL: [&str; 2] = ["cuda", "opencl"];
+const REAL: [&str; 2] = [CUDA, OPENCL];
+const CUDA: &str = "cuda";
+const OPENCL: &str = "opencl";
+
+/// Is the PE of this name one with a driver?
+pub(crate) fn is_real(name: &str) -> bool {
+    REAL.contains(&kind(name))
+}
+
+/// Is the PE, or the kind, of this name on any machine?
+fn is_always_there(name: &str) -> bool {
+    kind(name) == CPU || SIMULATED.iter().any(|device| kind(device.name) == kind(name))
+}
 
 impl Machine<'_> {
     /// What real accelerators there are.
@@ -177,7 +202,7 @@ impl Machine<'_> {
 
     /// The real ones of these names; `None` for one that cannot be had in this mode.
     fn chosen_real(&self, chosen: &[String], mode: Option<MemoryMode>) -> Vec<(String, Option<Arc<dyn Device>>)> {
-        if !chosen.iter().any(|name| REAL.contains(&kind(name))) {
+        if !chosen.iter().any(|name| is_real(name)) {
             return Vec::new();
         }
         let zero_copy = |device: &Arc<dyn Device>| {
@@ -203,44 +228,42 @@ impl Machine<'_> {
     fn names(&self, on: Option<&str>) -> Vec<String> {
         let cpus = std::thread::available_parallelism().map_or(1, usize::from);
         let mut names: Vec<String> = (0..cpus).map(|i| format!("{CPU}{i}")).collect();
-        let others = || SIMULATED.iter().map(|device| device.name.to_owned());
-        let is_known = |name: &str| {
-            let name = name.trim();
-            others().chain([format!("{CPU}0")]).any(|known| kind(name) == kind(&known))
-        };
-        if on.is_none_or(|on| !on.split(',').all(is_known)) {
+        if on.is_none_or(|on| !on.split(',').map(str::trim).all(is_always_there)) {
             names.extend(self.real().devices.iter().map(|device| device.info().name.to_string()));
         }
-        let has_real = names.iter().any(|name| REAL.contains(&kind(name)));
-        if on.is_some() || !has_real {
-            names.extend(others());
+        if on.is_some() || !names.iter().any(|name| is_real(name)) {
+            names.extend(SIMULATED.iter().map(|device| device.name.to_owned()));
         }
         names
+    }
+
+    /// The PEs that `list` names, one by one or by kind; it was given with `option`.
+    fn choose(&self, option: &str, list: &str) -> std::result::Result<Vec<String>, Failure> {
+        let known = self.names(Some(list));
+        let mut chosen = vec![false; known.len()];
+        for wanted in list.split(',').map(str::trim) {
+            let mut found = false;
+            for (name, chosen) in known.iter().zip(&mut chosen) {
+                if name == wanted || kind(name) == wanted {
+                    (found, *chosen) = (true, true);
+                }
+            }
+            if !found {
+                let mut all: Vec<&str> = known.iter().map(|name| kind(name)).collect();
+                all.dedup();
+                all.extend(known.iter().map(String::as_str));
+                let why = self.real.get().into_iter().flat_map(|real| real.why_no(wanted));
+                let why: String = why.map(|line| format!("; {line}")).collect();
+                let known = all.join(", ");
+                return Err(Failure::Usage(format!("{option}: no PE is named `{wanted}`; known: {known}{why}")));
+            }
+        }
+        Ok(known.iter().zip(chosen).filter(|(_, chosen)| *chosen).map(|(name, _)| name.clone()).collect())
     }
 }
 
 fn kind(name: &str) -> &str {
     name.trim_end_matches(|c: char| c.is_ascii_digit())
-}
-
-/// Those of `known` that `on` names, one by one or by kind.
-fn choose(on: &str, known: &[String]) -> std::result::Result<Vec<String>, Failure> {
-    let mut chosen = vec![false; known.len()];
-    for wanted in on.split(',').map(str::trim) {
-        let mut found = false;
-        for (name, chosen) in known.iter().zip(&mut chosen) {
-            if name == wanted || kind(name) == wanted {
-                (found, *chosen) = (true, true);
-            }
-        }
-        if !found {
-            let mut all: Vec<&str> = known.iter().map(|name| kind(name)).collect();
-            all.dedup();
-            all.extend(known.iter().map(String::as_str));
-            return Err(Failure::Usage(format!("--on: no PE is named `{wanted}`; known: {}", all.join(", "))));
-        }
-    }
-    Ok(known.iter().zip(chosen).filter(|(_, chosen)| *chosen).map(|(name, _)| name.clone()).collect())
 }
 
 #[cfg(test)]

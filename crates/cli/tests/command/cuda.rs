@@ -43,6 +43,15 @@ fn devices_are_listed_and_nothing_is_simulated_beside_them() {
     assert!(listing["resources"][1]["description"].as_str().unwrap().starts_with("Fake GPU 0, 64 MiB"));
 }
 
+/// The driver has less than that.
+#[test]
+fn the_drivers_reason_is_given_for_a_device_that_cannot_be_had() {
+    let args = ["run", "2fft", "--on", "cuda", "--device-memory", "1PiB"];
+    let done = with(&Libraries::new().unwrap(), &args, &[]);
+    assert_eq!(done.code, Some(2), "{done:?}");
+    assert!(done.stderr.contains("no PE is named `cuda`") && done.stderr.contains("zip0; "), "{done:?}");
+}
+
 /// Whatever is missing: the reason is said, and the exit code is 0.
 #[test]
 fn libraries_that_lack_something_are_named() {

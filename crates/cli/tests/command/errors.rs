@@ -56,7 +56,9 @@ fn arguments() {
         ("run 2fft --repeat -1", &["--repeat", "-1", "at least 1"]),
         ("run 2fft --points -1", &["--points", "-1", "at least 1"]),
         ("run 2fft --points --json", &["--points"]),
-        ("run 2fft --on gpu", &["--on", "gpu", "cpu0", "acc0", "fft0", "zip0"]),
+        ("run 2fft --on gpu", &["--on", "gpu", "cpu0", "acc0", "fft0", "zip0", "; no CUDA: ", "; no OpenCL: "]),
+        ("run 2fft --on cpu,opencl", &["--on", "`opencl`", "zip0; no OpenCL: its loader"]),
+        ("run 2fft --on cuda7", &["--on", "`cuda7`", "zip0; no CUDA: "]),
         ("run 2fft --on cpu99999", &["--on", "cpu99999"]),
         ("run 2fft --on cpu,", &["--on", "``"]),
         ("run 2fft --map fft", &["--map", "stage=PE"]),
@@ -106,6 +108,16 @@ fn arguments() {
         let args: Vec<&str> = line.split_whitespace().collect();
         assert_error(&args, 2, parts);
         assert!(!Path::new("x").exists(), "nothing is written for a mistake");
+    }
+}
+
+/// Nor is a reason given that is of something else.
+#[test]
+fn drivers_are_no_reason_for_what_has_none() {
+    let both = &["CUDA", "OpenCL"][..];
+    for (wanted, others) in [("acc7", both), ("cpu99999,opencl0", both), ("opencl0", &["CUDA"])] {
+        let stderr = rimms(["run", "2fft", "--on", wanted]).stderr;
+        assert!(others.iter().all(|other| !stderr.contains(other)), "{stderr}");
     }
 }
 

@@ -115,6 +115,15 @@ fn devices_are_listed_and_nothing_is_simulated_beside_them() {
 }
 
 #[test]
+fn the_drivers_reason_is_given_for_a_device_that_cannot_be_had() {
+    for (memory, why) in [("1PiB", "1125899906842624 bytes in one piece are wanted"), ("0", "give it at least 1 B")] {
+        let Some(done) = with_pocl(&["run", "2fft", "--on", "opencl", "--device-memory", memory]) else { return };
+        assert_eq!((done.code, done.stderr.lines().count()), (Some(2), 1), "{done:?}");
+        assert!(done.stderr.contains("no PE is named `opencl`") && done.stderr.contains(why), "{done:?}");
+    }
+}
+
+#[test]
 fn all_drivers_at_once() {
     let vendors = Path::new("/etc/OpenCL/vendors");
     if !vendors.exists() {
