@@ -74,8 +74,8 @@ pub(crate) struct DataflowArgs {
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     pub(crate) flow: Vec<Dataflow>,
 
-    /// The accelerator: a simulated one, or one with a CUDA or OpenCL driver, such as cuda0; or two, such as
-    /// opencl0,opencl1, of which the second does what comes after the first
+    /// The accelerator: a simulated one, or one with a CUDA or OpenCL driver, such as cuda0 (or cuda, where that is the only
+    /// one); or two different ones, such as opencl0,opencl1, of which the second does what comes after the first
     #[arg(long, value_name = "PE[,PE]", default_value = "acc0", value_delimiter = ',', num_args = 1)]
     pub(crate) acc: Vec<String>,
 

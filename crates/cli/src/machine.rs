@@ -260,6 +260,23 @@ impl Machine<'_> {
         }
         Ok(known.iter().zip(chosen).filter(|(_, chosen)| *chosen).map(|(name, _)| name.clone()).collect())
     }
+
+    /// The accelerator of this name, or the only one of this kind; it was given with `option`.
+    pub(crate) fn accelerator(&self, option: &str, wanted: &str) -> std::result::Result<String, Failure> {
+        let chosen = self.choose(option, wanted)?;
+        match &chosen[..] {
+            [.., last] if kind(last) == CPU => {
+                Err(Failure::Usage(format!("{option}: an accelerator is wanted, and `{wanted}` is none")))
+            }
+            [one] => Ok(one.clone()),
+            several => {
+                let several = several.join(", ");
+                Err(Failure::Usage(format!(
+                    "{option}: the name of one PE is wanted, and `{wanted}` is several: {several}"
+                )))
+            }
+        }
+    }
 }
 
 fn kind(name: &str) -> &str {

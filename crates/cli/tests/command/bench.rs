@@ -178,6 +178,12 @@ fn dataflow_measures_what_it_is_asked_for() {
     assert!(out.code == Some(0) && out.stdout.contains("acc-cpu") && out.stderr.contains("simulated"), "{out:?}");
 }
 
+#[test]
+fn dataflow_takes_a_kind_for_its_only_accelerator() {
+    let out = rimms(["bench", "dataflow", "--quick", "--flow", "2fft", "--max-points", "64", "--acc", "acc"]);
+    assert!(out.code == Some(0) && out.stdout.contains("acc-acc") && out.stderr.contains("simulated: acc0"), "{out:?}");
+}
+
 const APPLICATION: &[&str] = &[
     "app",
     "repeat",

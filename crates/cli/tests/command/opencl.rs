@@ -124,6 +124,15 @@ fn the_drivers_reason_is_given_for_a_device_that_cannot_be_had() {
 }
 
 #[test]
+fn a_kind_of_two_is_no_accelerator() {
+    for (acc, parts) in [("opencl", "`opencl` is several: opencl0, opencl1"), ("opencl0,opencl0", "opencl0 twice")] {
+        let Some(done) = with_pocl(&["bench", "dataflow", "--quick", "--acc", acc]) else { return };
+        assert_eq!((done.code, done.stdout.as_str()), (Some(2), ""), "{done:?}");
+        assert!(done.stderr.contains("--acc: ") && done.stderr.contains(parts), "{done:?}");
+    }
+}
+
+#[test]
 fn all_drivers_at_once() {
     let vendors = Path::new("/etc/OpenCL/vendors");
     if !vendors.exists() {

@@ -94,12 +94,15 @@ pub(super) fn run(args: &DataflowArgs) -> Result<String, Failure> {
     let all = [Dataflow::TwoFft, Dataflow::TwoFzf, Dataflow::ThreeZip];
     let flows = if args.flow.is_empty() { &all[..] } else { &args.flow };
     let machine = Machine::default();
-    let (acc, other) = match &args.acc[..] {
+    let accs = args.acc.iter().map(|name| machine.accelerator("--acc", name)).collect::<Result<Vec<_>, _>>()?;
+    let usage = |given: &str| Failure::Usage(format!("--acc: one PE or two different ones are wanted, not {given}"));
+    let (acc, other) = match &accs[..] {
         [acc] => (acc, None),
-        [acc, other] => (acc, Some(other.as_str())),
-        several => return Err(Failure::Usage(format!("--acc: one PE or two are wanted, not {}", several.len()))),
+        [acc, other] if acc != other => (acc, Some(other.as_str())),
+        [acc, _] => return Err(usage(&format!("{acc} twice"))),
+        several => return Err(usage(&several.len().to_string())),
     };
-    let runtimes = runtimes(&machine, &args.acc.join(","))?;
+    let runtimes = runtimes(&machine, &accs.join(","))?;
     let mut rows = Vec::new();
     for flow in flows {
         for points in (0..).map_while(|i| SMALLEST.checked_shl(i).filter(|n| (SMALLEST..=most).contains(n))) {
@@ -108,7 +111,7 @@ pub(super) fn run(args: &DataflowArgs) -> Result<String, Failure> {
             }
         }
     }
-    for acc in args.acc.iter().filter(|acc| machine::is_simulated(acc)) {
+    for acc in accs.iter().filter(|acc| machine::is_simulated(acc)) {
         output::note(&format!("simulated: {acc}"));
     }
     if args.json { output::json(&Listing { rows }) } else { Ok(text(&rows)) }
