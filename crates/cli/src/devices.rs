@@ -1,9 +1,11 @@
 //! `rimms devices`: what there is, what it can do, and why there is no more.
 
-use rimms::Runtime;
+use std::sync::Arc;
+
 use rimms::device::opencl::OpenCl;
 use rimms::device::{Device, Lengths, OpSupport};
 use rimms::runtime::Pe;
+use rimms::{MemoryMode, ResourceId, Runtime};
 use serde::Serialize;
 
 use crate::cli::DevicesArgs;
@@ -19,6 +21,9 @@ struct Listing {
     zero_copy_from: Option<usize>,
     /// What cannot be used, and why.
     missing: Vec<String>,
+    /// For people: what keeps data from being in mode zero-copy, and on which devices.
+    #[serde(skip)]
+    copied: Vec<(&'static str, Vec<String>)>,
 }
 
 /// What it costs not to copy, for two calls one after the other.
@@ -134,8 +139,36 @@ fn listing(rt: &Runtime, real: &Real) -> Listing {
             .collect(),
         zero_copy_from: rt.zero_copy_from(),
         missing: real.missing().map(str::to_owned).collect(),
+        copied: copied(rt, real),
     }
 }
+
+/// Why data are copied by default, if they are: the devices without which they were not.
+fn copied(rt: &Runtime, real: &Real) -> Vec<(&'static str, Vec<String>)> {
+    let lender = real.devices().iter().find(|device| device.lends_memory()).map(Arc::as_ref);
+    let why = |name: &str| {
+        let Some(device) = real.devices().iter().find(|device| *device.info().name == *name) else { return Some(OWN) };
+        let sharing = || device.as_any().downcast_ref::<OpenCl>()?.sharing();
+        match device.zero_copy_from(lender) {
+            Some(_) => None,
+            None if !device.info().shares_host_memory => Some(OWN),
+            None if sharing().is_some() => Some("mapping the host's memory never pays"),
+            None => Some("what mapping costs is not known"),
+        }
+    };
+    let mut reasons: Vec<(&'static str, Vec<String>)> = Vec::new();
+    for resource in rt.resources().iter().filter(|resource| resource.id != ResourceId::HOST) {
+        let name = resource.name.to_string();
+        let Some(why) = why(&name) else { continue };
+        match reasons.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, names)) => names.push(name),
+            None => reasons.push((why, vec![name])),
+        }
+    }
+    reasons
+}
+
+const OWN: &str = "no memory shared with the host";
 
 fn can(pe: &Pe) -> Vec<String> {
     let Some(ops) = pe.capability().ops() else { return vec!["every op".to_owned()] };
@@ -163,10 +196,16 @@ fn text(listing: &Listing) -> String {
     let mut text = format!("{pes}\n{resources}\n");
     let sharing = listing.resources.iter().filter_map(|r| Some((&r.name, r.sharing.as_ref()?)));
     sharing.for_each(|(name, sharing)| text += &sharing.text(name));
-    if let Some(bytes) = listing.zero_copy_from {
-        text +=
-            &format!("data are in mode zero-copy from {} on, unless told otherwise.\n", output::bytes(bytes as u64));
-    }
+    text += &match listing.zero_copy_from {
+        Some(bytes) => {
+            format!("data are in mode zero-copy from {} on, unless told otherwise.\n", output::bytes(bytes as u64))
+        }
+        None => {
+            let why = listing.copied.iter().map(|(why, on)| format!("{why} ({})", on.join(", ")));
+            let why = why.collect::<Vec<_>>().join("; ");
+            format!("data are copied by default (mode {}): {why}.\n", MemoryMode::default())
+        }
+    };
     if listing.resources.iter().any(|resource| resource.simulated) {
         text += "no real accelerator was found; simulated ones are used instead.\n";
     }

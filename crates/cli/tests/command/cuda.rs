@@ -43,6 +43,13 @@ fn devices_are_listed_and_nothing_is_simulated_beside_them() {
     assert!(listing["resources"][1]["description"].as_str().unwrap().starts_with("Fake GPU 0, 64 MiB"));
 }
 
+#[test]
+fn devices_say_why_data_are_copied() {
+    let done = with(&Libraries::new().unwrap(), &["devices"], &[("FAKECUDA_DEVICES", "2")]);
+    let line = "data are copied by default (mode valid-set): no memory shared with the host (cuda0, cuda1).";
+    assert!(done.stdout.lines().any(|said| said == line), "{done:?}");
+}
+
 /// The driver has less than that.
 #[test]
 fn the_drivers_reason_is_given_for_a_device_that_cannot_be_had() {

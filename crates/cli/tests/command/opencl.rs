@@ -115,6 +115,15 @@ fn devices_are_listed_and_nothing_is_simulated_beside_them() {
 }
 
 #[test]
+fn devices_say_which_mode_data_are_in() {
+    let Some(done) = with_pocl(&["devices"]) else { return };
+    // It depends on what was measured just now.
+    let of = |start: &str| done.stdout.lines().filter(|line| line.starts_with(start)).count();
+    let copied = of("data are copied by default (mode valid-set): mapping the host's memory never pays (opencl");
+    assert_eq!(of("data are in mode zero-copy from ") + copied, 1, "{done:?}");
+}
+
+#[test]
 fn the_drivers_reason_is_given_for_a_device_that_cannot_be_had() {
     for (memory, why) in [("1PiB", "1125899906842624 bytes in one piece are wanted"), ("0", "give it at least 1 B")] {
         let Some(done) = with_pocl(&["run", "2fft", "--on", "opencl", "--device-memory", memory]) else { return };

@@ -76,6 +76,13 @@ fn simulated_devices_are_called_so() {
 }
 
 #[test]
+fn devices_say_why_data_are_copied() {
+    let stdout = rimms(["devices"]).stdout;
+    let line = "data are copied by default (mode valid-set): no memory shared with the host (acc0, fft0, zip0).";
+    assert!(stdout.lines().any(|said| said == line), "{stdout}");
+}
+
+#[test]
 fn help_and_version_are_results() {
     for args in [&["--help"][..], &["run", "--help"], &["scene", "--help"], &["--version"]] {
         let done = rimms(args);
