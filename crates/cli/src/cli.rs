@@ -311,9 +311,10 @@ pub(crate) struct SceneArgs {
     pub(crate) output: PathBuf,
 }
 
+/// From the shortest to about the longest that there is.
 fn seconds(text: &str) -> Result<Duration, &'static str> {
-    let seconds = text.parse().ok().and_then(|s: f64| Duration::try_from_secs_f64(s).ok());
-    seconds.filter(|d| !d.is_zero()).ok_or("a number of seconds above 0 wanted")
+    let seconds = text.parse().ok().filter(|s: &f64| (1e-9..=1e19).contains(s));
+    seconds.and_then(|s| Duration::try_from_secs_f64(s).ok()).ok_or("a number of seconds from 1e-9 to 1e19 wanted")
 }
 
 fn count(text: &str) -> Result<NonZeroUsize, &'static str> {
