@@ -62,18 +62,26 @@ fn a_damaged_file_is_left_as_it_is() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("costs.json");
     let missing = folder.path().join("missing.json");
+    let [empty, blank] = ["empty.json", "blank.json"].map(|name| folder.path().join(name));
     fs::write(&file, "{ \"version\": 1, \"costs\": [ {} ] }").unwrap();
+    fs::write(&empty, "").unwrap();
+    fs::write(&blank, " \n").unwrap();
     for (args, said) in [
         (&["--costs", file.to_str().unwrap()][..], "missing field `op`"),
         (&["--costs", missing.to_str().unwrap(), "--fixed-costs"], "missing.json: No such file"),
         (&["--costs", folder.path().to_str().unwrap()], "directory"),
+        (&["--costs", empty.to_str().unwrap()], "empty.json: empty: costs that a run has written are wanted"),
+        (&["--costs", blank.to_str().unwrap(), "--fixed-costs"], "blank.json: empty: costs"),
+        // These never end.
+        (&["--costs", "/dev/zero"], "/dev/zero: not a regular file"),
+        (&["--costs", "/dev/full", "--fixed-costs"], "/dev/full: not a regular file"),
     ] {
         let done = rimms(["run", "2fft"].iter().chain(args));
         assert_eq!((done.code, done.stdout.as_str()), (Some(1), ""), "{done:?}");
         assert!(done.stderr.contains(said) && done.stderr.lines().count() == 1, "{done:?}");
     }
     assert_eq!(fs::read_to_string(&file).unwrap(), "{ \"version\": 1, \"costs\": [ {} ] }");
-    assert!(!missing.exists());
+    assert!(!missing.exists() && fs::read_to_string(&empty).unwrap().is_empty());
 }
 
 #[test]
