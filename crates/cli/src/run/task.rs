@@ -3,12 +3,13 @@
 use std::num::NonZeroUsize;
 use std::path::Path;
 
+use anyhow::anyhow;
 use rimms::{Complex32, Runtime};
 use rimms_radar::apps::{Config, Placement, Style, pulse_doppler, radar_correlator, sar, three_zip, two_fft, two_fzf};
 use rimms_radar::reception::{self, Echo, Reception};
 use rimms_radar::sar::{self as echoes, Brightest, Echoes, cell_m};
 use rimms_radar::scene::Scene;
-use rimms_radar::{Geometry, Image, Recording, Shape, geometry, input};
+use rimms_radar::{Error, Geometry, Image, Recording, Shape, geometry, input};
 
 use super::report::{Finding, Report};
 use crate::cli::{App, RunArgs};
@@ -61,7 +62,7 @@ impl Task {
         let points = args.points.map(usize::from);
         let input = match (args.app, &args.input) {
             (App::RadarCorrelator, Some(path)) => {
-                Input::RadarCorrelator(input::open_reception(path, points)?, path.to_string_lossy().into_owned())
+                Input::RadarCorrelator(received(path, points)?, path.to_string_lossy().into_owned())
             }
             (App::PulseDoppler, Some(path)) => Input::PulseDoppler(input::open(path, args.shape, args.pri)?),
             (App::Sar, Some(path)) => Input::Sar(input::open_echoes(path, args.shape)?),
@@ -180,6 +181,22 @@ impl Task {
             Input::Sar(echoes) => format!("{}, {} places x samples", from(echoes.path()), echoes.shape()),
         }
     }
+}
+
+/// What was received, of so many points. Where there are others, the error says how to take them, if that would do.
+fn received(path: &Path, points: Option<usize>) -> Result<Reception, Failure> {
+    let refused = |error: Error| {
+        let there = match error {
+            Error::Count { unit: "numbers", found, .. } if found % 2 == 0 => usize::try_from(found / 2).ok(),
+            Error::Count { unit: "complex samples", found, .. } => usize::try_from(found).ok(),
+            _ => None,
+        };
+        match there.filter(|there| input::open_reception(path, Some(*there)).is_ok()) {
+            Some(there) => anyhow!("{error}; --points {there} takes what is there").into(),
+            None => Failure::from(error),
+        }
+    };
+    input::open_reception(path, points).map_err(refused)
 }
 
 fn stages(app: App, style: Style) -> &'static [&'static str] {

@@ -191,9 +191,21 @@ fn sar_from_a_numpy_array_of_the_recording() {
 }
 
 #[test]
-fn the_radar_correlators_recording_is_refused_with_both_counts() {
+fn the_radar_correlators_recording_is_refused_with_both_counts_and_what_to_give() {
     let Some(folder) = recordings::find("cedr/radar_correlator") else { return };
-    let done = rimms(["run", "radar-correlator", "--input", folder.to_str().unwrap()]);
+    let args = ["run", "radar-correlator", "--input", folder.to_str().unwrap()];
+    let done = rimms(args);
     assert_eq!((done.code, done.stdout.as_str(), done.stderr.lines().count()), (Some(1), "", 1), "{done:?}");
     assert!(done.stderr.contains("512 numbers wanted") && done.stderr.contains("202 found"), "{done:?}");
+    assert!(done.stderr.ends_with("; --points 101 takes what is there\n"), "{done:?}");
+    assert_eq!(rimms(args.into_iter().chain(["--points", "101"])).code, Some(0));
+}
+
+#[test]
+fn no_points_are_named_where_none_would_do() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("received.txt"), "1 0 2 0").unwrap();
+    std::fs::write(folder.path().join("reference.txt"), "1 0 2 0 3 0").unwrap();
+    let done = rimms(["run", "radar-correlator", "--input", folder.path().to_str().unwrap()]);
+    assert!(done.stderr.contains("4 found") && !done.stderr.contains("--points"), "{done:?}");
 }
