@@ -4,6 +4,7 @@
 //! devices of its own. [`report`] holds what came of it, [`text`] prints it for people.
 
 mod files;
+mod kernels;
 mod report;
 mod task;
 mod text;
@@ -45,6 +46,11 @@ pub(crate) fn run(args: &RunArgs) -> Result<String, Failure> {
     // watched, times mean little, and nothing is to be counted twice.
     let mut calls = None;
     if !watching.any() {
+        if kernels::any(&rt) {
+            for mode in [args.memory, Some(MemoryMode::Reference)] {
+                kernels::build(&task, &runtime(mode, false)?.0)?;
+            }
+        }
         for rt in [&rt, &reference_rt] {
             if let Err(failure) = task.run(rt, NonZeroUsize::MIN) {
                 // What came before it may say why.

@@ -98,7 +98,16 @@ impl Task {
     }
 
     pub(crate) fn run(&self, rt: &Runtime, repeat: NonZeroUsize) -> Result<Report, Failure> {
-        let config = Config { repeat, ..self.config.clone() };
+        self.run_as(rt, Config { repeat, ..self.config.clone() })
+    }
+
+    /// Does once what the application does, wherever the runtime likes: nothing of it is for the first time later.
+    pub(super) fn rehearse(&self, rt: &Runtime) -> Result<(), Failure> {
+        let Config { style, conj, alloc, .. } = self.config;
+        self.run_as(rt, Config { style, conj, alloc, ..Config::default() }).map(drop)
+    }
+
+    fn run_as(&self, rt: &Runtime, config: Config) -> Result<Report, Failure> {
         let outcome = match &self.input {
             Input::TwoFft(samples) => two_fft::run(rt, samples, &config)?.map(|_| Finding::Signal {}),
             Input::TwoFzf(signals) => two_fzf::run(rt, signals, &config)?.map(|_| Finding::Signal {}),

@@ -141,6 +141,31 @@ fn a_kind_of_two_is_no_accelerator() {
     }
 }
 
+/// Wherever calls may go: costs send all of both runs to one device here, and the other has built as much all the same.
+#[test]
+fn kernels_are_built_on_all_devices_before_the_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let costs = folder.path().join("costs.json");
+    let cost = |pe, ns| format!(r#"{{ "op": "fft", "pe": "{pe}", "size": 1024, "ns": {ns}, "measured": 1 }}"#);
+    let text =
+        format!(r#"{{ "version": 1, "costs": [ {}, {} ] }}"#, cost("opencl0", 1), cost("opencl1", 1_000_000_000));
+    std::fs::write(&costs, text).unwrap();
+    let built = |on: &str| {
+        let cache = folder.path().join(on);
+        let costs = costs.to_str().unwrap();
+        let args = ["run", "2fft", "--on", on, "--policy", "eft", "--costs", costs, "--fixed-costs"];
+        let mut command = pocl(&args)?;
+        command.env("XDG_CACHE_HOME", &cache);
+        let done = done(command);
+        let calls = done.stdout.lines().find(|line| line.contains("calls on opencl1"));
+        assert!(calls.is_none_or(|calls| calls.matches(" 0 ").count() == 2), "{done:?}");
+        Some(std::fs::read_dir(cache.join("rimms/opencl")).unwrap().count())
+    };
+    let Some(one) = built("opencl0") else { return };
+    assert!(one > 0);
+    assert_eq!(built("opencl0,opencl1"), Some(2 * one));
+}
+
 #[test]
 fn all_drivers_at_once() {
     let vendors = Path::new("/etc/OpenCL/vendors");
