@@ -47,7 +47,7 @@ pub(crate) enum Benchmark {
     /// 2FFT, 2FZF and 3ZIP by size, placement and memory mode: time and copies, beside copies around every call
     Dataflow(DataflowArgs),
     /// Two kernels one after the other, on a device with an OpenCL driver, beside the same in plain OpenCL and, where it
-    /// is installed, in StarPU
+    /// is installed, in StarPU (which takes cc and pkg-config when the benchmark starts)
     Chain(ChainArgs),
     /// Applications by number of repeats, memory mode, heap and way to allocate: Overall, Computation, and what allocation
     /// takes of it

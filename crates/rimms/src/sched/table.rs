@@ -100,6 +100,9 @@ impl CostTable {
     /// # Errors
     /// [`Error::Costs`] where it cannot be written.
     pub fn write(&self, path: &Path) -> Result<()> {
+        // A link stays one.
+        let real = fs::canonicalize(path);
+        let path = real.as_deref().unwrap_or(path);
         let new = PathBuf::from({
             let mut name = path.as_os_str().to_owned();
             name.push(".new");

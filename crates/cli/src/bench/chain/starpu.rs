@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 use tempfile::TempDir;
@@ -27,12 +27,16 @@ const PACKAGE: &str = "starpu-1.3";
 /// How long a lap may take, and the first one: StarPU measures the machine's buses before it, once a folder.
 const LAP: Duration = Duration::from_secs(10);
 const FIRST_LAP: Duration = Duration::from_secs(120);
+/// How long a compiler may take.
+const COMPILING: Duration = Duration::from_secs(60);
 
 /// StarPU, as long as it is there and works.
 pub(super) struct Rival {
     program: Option<Program>,
     /// With the data of one length.
     running: Option<Running>,
+    /// That length, once there is one.
+    floats: Option<usize>,
 }
 
 impl Rival {
@@ -40,7 +44,7 @@ impl Rival {
 
     /// Compiles it.
     pub(super) fn find() -> Self {
-        let mut rival = Self { program: None, running: None };
+        let mut rival = Self { program: None, running: None, floats: None };
         match Program::compiled() {
             Ok(program) => rival.program = Some(program),
             Err(why) => rival.give_up(&why),
@@ -52,6 +56,7 @@ impl Rival {
     /// many chains the last one counts.
     pub(super) fn start(&mut self, device: &str, source: &str, input: &[f32], chains: usize) {
         let Some(program) = &self.program else { return };
+        self.floats = Some(input.len());
         match program.start(device, source, input, chains) {
             Ok(running) => self.running = Some(running),
             Err(why) => self.give_up(&why),
@@ -65,8 +70,9 @@ impl Rival {
     }
 
     fn give_up(&mut self, why: &anyhow::Error) {
-        output::note(&format!("{} is left out: {why:#}", Self::NAME));
-        *self = Self { program: None, running: None };
+        let from = self.floats.map_or_else(String::new, |floats| format!(" from {floats} floats on"));
+        output::note(&format!("{} is left out{from}: {why:#}", Self::NAME));
+        *self = Self { program: None, running: None, floats: None };
     }
 }
 
@@ -75,18 +81,46 @@ struct Program(TempDir);
 
 impl Program {
     fn compiled() -> Result<Self> {
-        let flags = output_of(Command::new("pkg-config").args(["--cflags", "--libs", PACKAGE]))
-            .context("it is not installed (Debian's libstarpu-dev is what it takes)")?;
         let program = Self(tempfile::tempdir().context("no folder to compile in")?);
+        let flags = program
+            .output_of(Command::new("pkg-config").args(["--cflags", "--libs", PACKAGE]), COMPILING)
+            .context("it is not found (it takes pkg-config and Debian's libstarpu-dev)")?;
         fs::write(program.path("chain.c"), PROGRAM).context("its program")?;
         let mut cc = Command::new("cc");
         cc.arg("-O2").arg("-o").args([program.path("chain"), program.path("chain.c")]);
-        output_of(cc.args(flags.split_whitespace()).arg("-lOpenCL"))?;
+        program.output_of(cc.args(flags.split_whitespace()).arg("-lOpenCL"), COMPILING)?;
         Ok(program)
     }
 
     fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
+    }
+
+    /// What a command has to say, and if that is a complaint, its first line.
+    fn output_of(&self, command: &mut Command, limit: Duration) -> Result<String> {
+        let name = command.get_program().to_string_lossy().into_owned();
+        // Files, since what a command leaves behind may hold a pipe open.
+        let [said, complaints] = ["stdout", "stderr"].map(|file| self.path(file));
+        command.stdin(Stdio::null()).stdout(File::create(&said)?).stderr(File::create(&complaints)?);
+        let mut child = command.spawn().with_context(|| format!("{name} cannot be run"))?;
+        let start = Instant::now();
+        let status = loop {
+            match child.try_wait()? {
+                Some(status) => break status,
+                None if start.elapsed() < limit => thread::sleep(Duration::from_millis(5)),
+                None => {
+                    let _ = child.kill();
+                    let _ = child.wait();
+                    bail!("{name} took more than {limit:?}");
+                }
+            }
+        };
+        let text = |path: &Path| fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        if !status.success() {
+            let complaints = text(&complaints)?;
+            bail!("{name}: {}", complaints.lines().next().map_or_else(|| status.to_string(), str::to_owned));
+        }
+        Ok(text(&said)?)
     }
 
     fn start(&self, device: &str, source: &str, input: &[f32], chains: usize) -> Result<Running> {
@@ -102,17 +136,6 @@ impl Program {
         command.envs([("STARPU_OPENCL_ON_CPUS", "1"), ("STARPU_SILENT", "1"), ("STARPU_WORKERS_NOBIND", "1")]);
         Running::new(command, &self.path("stderr"), FIRST_LAP)
     }
-}
-
-/// What a command has to say, and if that is a complaint, its first line.
-fn output_of(command: &mut Command) -> Result<String> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    let done = command.stdin(Stdio::null()).output().with_context(|| format!("{name} cannot be run"))?;
-    if !done.status.success() {
-        let said = String::from_utf8_lossy(&done.stderr);
-        bail!("{name}: {}", said.lines().next().unwrap_or("no reason given"));
-    }
-    Ok(String::from_utf8_lossy(&done.stdout).into_owned())
 }
 
 /// A child that makes laps, until it is dropped.

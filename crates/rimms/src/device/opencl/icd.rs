@@ -3,6 +3,8 @@
 //! Each `.icd` file names a library in its first line. What the loader cannot load it passes over in silence.
 #![allow(unsafe_code)] // to look whether a library is one
 
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// What a driver's library has, by the extension `cl_khr_icd`.
@@ -25,17 +27,37 @@ fn files(at: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The library that a file names.
-fn named(file: &Path) -> Result<String, String> {
-    let bytes = std::fs::read(file).map_err(|e| format!("cannot be read: {e}"))?;
-    let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    let name = std::str::from_utf8(line).map_err(|_| "is no text".to_owned())?.trim();
-    if name.is_empty() || name.contains('\0') { Err("names no library".into()) } else { Ok(name.to_owned()) }
+/// How a file begins: as many bytes as a path may have, and more.
+fn start_of(file: &Path) -> std::io::Result<Vec<u8>> {
+    let mut start = Vec::new();
+    File::open(file)?.take(1 << 13).read_to_end(&mut start)?;
+    Ok(start)
 }
 
-/// A file on which a loader ends the process: the first thing in it is a NUL byte, and so its first line has no end.
-pub(super) fn fatal(at: &Path) -> Option<PathBuf> {
-    files(at).into_iter().find(|file| std::fs::read(file).is_ok_and(|bytes| bytes.first() == Some(&0)))
+/// The library that a file names.
+fn named(file: &Path) -> Result<String, String> {
+    let start = start_of(file).map_err(|e| format!("cannot be read: {e}"))?;
+    let line = start.split(|byte| matches!(byte, b'\n' | b'\0')).next().unwrap_or_default();
+    let name = std::str::from_utf8(line).map_err(|_| "is no text".to_owned())?.trim();
+    if name.is_empty() { Err("names no library".into()) } else { Ok(name.to_owned()) }
+}
+
+/// A file on which a loader ends the process, or never ends, and why.
+pub(super) fn fatal(at: &Path) -> Option<(PathBuf, &'static str)> {
+    files(at).into_iter().find_map(|file| {
+        let kind = std::fs::metadata(&file).ok()?;
+        let why = if kind.is_dir() {
+            return None; // passed over
+        } else if !kind.is_file() {
+            "is no file"
+        } else if start_of(&file).is_ok_and(|start| start.first() == Some(&0)) {
+            // Its first line has no end.
+            "begins with a NUL byte"
+        } else {
+            return None;
+        };
+        Some((file, why))
+    })
 }
 
 /// Files that lead to no driver, and why. To be asked for once the loader has loaded what it can.

@@ -51,9 +51,9 @@ pub fn find() -> Found {
 pub fn find_with(memory: Memory) -> Found {
     let mut found = Found::default();
     let drivers = icd::folder();
-    if let Some(file) = icd::fatal(&drivers) {
-        let why = "begins with a NUL byte, which is more than the loader can bear; remove it";
-        found.missing.push(format!("no OpenCL: {} {why}", file.display()));
+    if let Some((file, why)) = icd::fatal(&drivers) {
+        let then = "which is more than the loader can bear; remove it";
+        found.missing.push(format!("no OpenCL: {} {why}, {then}", file.display()));
         return found;
     }
     match raw::platforms() {

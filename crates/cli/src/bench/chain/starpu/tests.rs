@@ -45,7 +45,7 @@ fn one_that_ends_has_the_last_word() {
 #[test]
 fn once_it_has_failed_it_is_left_out() {
     let (child, folder) = running("read line; echo 5 2.0; read line; echo 7 3.0; read line; echo 9 2.0", LAP);
-    let mut rival = Rival { program: Some(Program(folder)), running: Some(child) };
+    let mut rival = Rival { program: Some(Program(folder)), running: Some(child), floats: Some(1) };
     let is_two = |last: Option<f32>| if last == Some(2.0) { Ok(()) } else { Err(anyhow!("{last:?} is wrong")) };
     assert_eq!(rival.lap(is_two), Some(Duration::from_nanos(5)));
     assert_eq!(rival.lap(is_two), None);
@@ -56,9 +56,15 @@ fn once_it_has_failed_it_is_left_out() {
 
 #[test]
 fn commands_are_named_with_what_they_complain_of() {
-    let failure = |command: &mut Command| format!("{:#}", output_of(command).unwrap_err());
+    let program = Program(tempfile::tempdir().unwrap());
+    let failure = |command: &mut Command| format!("{:#}", program.output_of(command, LAP).unwrap_err());
     let said = failure(&mut Command::new("no-such-command"));
     assert!(said.starts_with("no-such-command cannot be run: "), "{said}");
     assert_eq!(failure(Command::new("sh").args(["-c", "echo so >&2; echo that is >&2; exit 1"])), "sh: so");
-    assert_eq!(output_of(Command::new("sh").args(["-c", "echo a b"])).unwrap(), "a b\n");
+    assert_eq!(failure(Command::new("sh").args(["-c", "kill -9 $$"])), "sh: signal: 9 (SIGKILL)");
+    assert_eq!(program.output_of(Command::new("sh").args(["-c", "echo a b"]), LAP).unwrap(), "a b\n");
+    // One that does not end, and one that leaves somebody behind who holds its output open.
+    let late = program.output_of(Command::new("sleep").arg("1000"), Duration::from_millis(30)).unwrap_err();
+    assert_eq!(late.to_string(), "sleep took more than 30ms");
+    program.output_of(Command::new("sh").args(["-c", "sleep 5 &"]), LAP).unwrap();
 }
