@@ -22,7 +22,7 @@ impl<T> Deref for Padded<T> {
 }
 
 /// How often a waiter looks before it parks: for about the time that waking a thread takes.
-const LOOKS: u32 = 256;
+const LOOKS: u32 = 512;
 
 /// Looks for a bounded time: is it so?
 ///
@@ -34,7 +34,7 @@ pub(crate) fn soon(is: impl Fn() -> bool) -> bool {
         if is() {
             return true;
         }
-        if look % 8 == 7 { std::thread::yield_now() } else { std::hint::spin_loop() }
+        if look % 32 == 31 { std::thread::yield_now() } else { std::hint::spin_loop() }
     }
     is()
 }
