@@ -116,6 +116,12 @@ fn in_words(bytes: u64) -> String {
 }
 
 /// What live blocks may take at most, however empty the memory is.
+///
+/// ```
+/// use rimms::device::{Device, sim::Sim};
+/// let acc = Sim::acc("acc0", 1 << 20, Default::default()).unwrap();
+/// assert_eq!(acc.limits().unwrap().block, 1 << 20);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of all together.

@@ -214,7 +214,7 @@ impl Device for OpenCl {
 
     /// From a device of the same platform whose blocks are buffers of their own, as this one's are. The two queues wait for
     /// each other, the host for neither, if the driver can do that; so what fails on the one while the other waits for it is
-    /// the end of both.
+    /// the end of both. Where the host shares both memories, and neither device is at anything, it copies itself.
     fn copy_from(&self, peer: &dyn Device, from: &Span, to: &Span) -> Result<(), DeviceError> {
         let _turn = self.turn();
         let peer = peer.as_any().downcast_ref::<Self>();
