@@ -5,7 +5,7 @@ use crate::suite::devices;
 use rimms::device::opencl::{Memory, OpenCl};
 use rimms::device::{Device, sim::HeapKind};
 use rimms::op::{ClLaunch, UserOp};
-use rimms::{Complex32, MemoryMode, Runtime, RuntimeBuilder, arg, arg_mut, sched};
+use rimms::{Cause, Complex32, MemoryMode, Runtime, RuntimeBuilder, arg, arg_mut, sched};
 
 pub(crate) fn runtime(devices: Vec<OpenCl>) -> Runtime {
     let builder = Runtime::builder().cpus(1).memory_mode(MemoryMode::ValidSet);
@@ -165,14 +165,15 @@ fn several_threads_use_a_device() {
 fn a_tile_with_a_block_of_its_own_is_gathered_in_a_slab() {
     let slab = Memory::Slab { bytes: 24 << 10, heap: HeapKind::NextFit };
     let rt = runtime(vec![devices(slab).remove(0)]).on("opencl0").unwrap().blocking();
-    let (mut x, mut y) = (rt.alloc::<f32>(64 * 64).unwrap(), rt.alloc::<f32>(3 * 1024).unwrap());
+    let (mut x, mut y) = (rt.alloc::<f32>(64 * 64).unwrap(), rt.alloc::<f32>(64 * 64).unwrap());
     x.overwrite().unwrap().fill(1.0).unwrap();
     x.tile(64, 16, 16).unwrap();
-    // There is no room for all of x beside y.
+    // There is no room for all of x beside y, but in its place, in front of the tile.
     rt.fill(0.0, &mut y).unwrap();
     rt.scale_in_place(4.0, &mut x[1]).unwrap();
     drop(y);
     rt.scale_in_place(1.0, &mut x).unwrap();
+    assert_eq!(rt.counters().by_cause(Cause::Gather).copies, 1);
     for (i, found) in x.read().unwrap().iter().enumerate() {
         let is_in_tile = i / 64 < 16 && (16..32).contains(&(i % 64));
         assert_eq!(*found, if is_in_tile { 4.0 } else { 1.0 }, "element {i}");
