@@ -132,6 +132,10 @@ impl Device for Gated {
         self.inner.invalidate(span)
     }
 
+    fn queues_launches(&self) -> bool {
+        self.inner.queues_launches()
+    }
+
     fn lends_memory(&self) -> bool {
         self.inner.lends_memory()
     }

@@ -193,6 +193,12 @@ pub trait Device: Send + Sync + fmt::Debug {
     /// Where the device, or the kernel, fails.
     fn launch(&self, unit: usize, call: &Call, operands: &[Operand<'_>]) -> Result<(), DeviceError>;
 
+    /// Does a launch on blocks of this memory return when it is queued? Otherwise the runtime copies away what the next call has no
+    /// room beside while this one runs, from another thread.
+    fn queues_launches(&self) -> bool {
+        false
+    }
+
     /// Returns when all that was asked for before is over; at once where nothing is ever queued.
     ///
     /// # Errors

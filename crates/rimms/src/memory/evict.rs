@@ -21,7 +21,6 @@ use crate::coherence::{Event, MemoryMode, ResourceId, ResourceSet, State};
 use crate::error::{Error, Result};
 use crate::trace::Cause;
 use smallvec::SmallVec;
-use std::cmp::Reverse;
 use std::sync::Arc;
 
 /// What became of a victim.
@@ -33,6 +32,17 @@ pub(super) enum Outcome {
     Stays,
     /// It would have had to be written back first.
     IsDirty,
+}
+
+/// What may be done to make a block's room free.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Way {
+    /// Nothing that takes a copy.
+    Clean,
+    /// Whatever it takes.
+    Any,
+    /// The copy alone: the block stays, and can go without one later.
+    Keep,
 }
 
 /// Why no more room was made.
@@ -48,8 +58,8 @@ pub(super) struct Obstacles {
 
 impl Obstacles {
     /// Evicts a block; false where it stays.
-    fn evict(&mut self, victim: &Candidate, r: ResourceId, clean_only: bool) -> bool {
-        match evict(victim, r, clean_only) {
+    fn evict(&mut self, victim: &Candidate, r: ResourceId, way: Way) -> bool {
+        match evict(victim, r, way) {
             Ok(Outcome::Gone) => return true,
             Ok(Outcome::Stays) => self.are_used = true,
             Ok(Outcome::IsDirty) => {}
@@ -63,18 +73,17 @@ impl Obstacles {
 
     /// Evicts the best victim that can go; false where none can.
     pub(super) fn evict_one_of(&mut self, mut candidates: Vec<Candidate>, r: ResourceId, missing: u64) -> bool {
-        let distance = |c: &Candidate| (c.next_use.is_some(), Reverse(c.next_use));
-        candidates.sort_by_key(|c| (distance(c), c.bytes < missing, c.last_use));
-        candidates.chunk_by(|a, b| distance(a) == distance(b)).any(|equals| {
-            let mut first = |clean_only| equals.iter().any(|victim| self.evict(victim, r, clean_only));
-            first(true) || first(false)
+        candidates.sort_by_key(|c| (c.distance(), c.bytes < missing, c.last_use));
+        candidates.chunk_by(|a, b| a.distance() == b.distance()).any(|equals| {
+            let mut first = |way| equals.iter().any(|victim| self.evict(victim, r, way));
+            first(Way::Clean) || first(Way::Any)
         })
     }
 
     /// Evicts all that can go.
     pub(super) fn evict_all(&mut self, candidates: &[Candidate], r: ResourceId) {
         for victim in candidates {
-            self.evict(victim, r, false);
+            self.evict(victim, r, Way::Any);
         }
     }
 }
@@ -83,7 +92,7 @@ impl Obstacles {
 ///
 /// # Errors
 /// A copy that failed, or that nobody knows the end of. The block stays, and what it holds stays valid.
-pub(super) fn evict(victim: &Candidate, r: ResourceId, clean_only: bool) -> Result<Outcome> {
+pub(super) fn evict(victim: &Candidate, r: ResourceId, way: Way) -> Result<Outcome> {
     let datum = &*victim.datum;
     let mut locked = datum.lock();
     let Some((&region, block)) = locked.get().block_at(r, victim.address) else { return Ok(Outcome::Stays) };
@@ -92,11 +101,11 @@ pub(super) fn evict(victim: &Candidate, r: ResourceId, clean_only: bool) -> Resu
         return Ok(Outcome::Stays);
     }
     let found = Found::look(locked.get(), datum.root(), r, &region)?;
-    if found.copies.is_empty() {
-        return Ok(found.leaves.give_up(locked, r, victim.address, true));
-    }
-    if clean_only {
-        return Ok(Outcome::IsDirty);
+    match way {
+        Way::Keep if found.copies.is_empty() => return Ok(Outcome::Stays),
+        _ if found.copies.is_empty() => return Ok(found.leaves.give_up(locked, r, victim.address, true)),
+        Way::Clean => return Ok(Outcome::IsDirty),
+        Way::Any | Way::Keep => {}
     }
     if !locked.may_claim(with_host(r), &region)? {
         return Ok(Outcome::Stays);
@@ -108,8 +117,17 @@ pub(super) fn evict(victim: &Candidate, r: ResourceId, clean_only: bool) -> Resu
     drop(locked);
     let Found { mut leaves, copies } = found?;
     let copied = copies.make(datum, Cause::Eviction, &mut |leaf, _| leaves.written(leaf));
-    let outcome = leaves.give_up(datum.lock(), r, victim.address, copied.is_ok());
+    let may_go = copied.is_ok() && way != Way::Keep;
+    let outcome = leaves.give_up(datum.lock(), r, victim.address, may_go);
     copied.map(|()| outcome)
+}
+
+/// Does anything lie in the block that the host does not have?
+pub(super) fn is_dirty(block: &Candidate, r: ResourceId) -> bool {
+    let datum = &*block.datum;
+    let mut locked = datum.lock();
+    let Some((&region, _)) = locked.get().block_at(r, block.address) else { return false };
+    Found::look(locked.get(), datum.root(), r, &region).is_ok_and(|found| !found.copies.is_empty())
 }
 
 /// What lies in a block.
@@ -177,6 +195,7 @@ impl Leaves<'_> {
         let Some(block) = block.filter(|_| !stays) else { return Outcome::Stays };
         let removed = residency.remove(resources, &block);
         resources.tally.evicted();
+        resources.pressure(r).set_short();
         if let Some(log) = &resources.log {
             log.evicted(r, block.bytes());
         }

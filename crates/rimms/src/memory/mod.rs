@@ -2,7 +2,7 @@
 //!
 //! Owns the host storage of a datum, its tree of fragments with one state word
 //! a leaf ([`node`]), its blocks on devices ([`residency`]), the transfers
-//! between them ([`transfer`]) and the room on each device ([`registry`], [`reserve`], [`evict`]).
+//! between them ([`transfer`]) and the room on each device ([`registry`], [`reserve`], [`evict`], [`ahead`]).
 //! Coherence decides *which* copies; this module makes them.
 //!
 //! Invariants (checked by the unit tests and, through whole programs, by `tests/`):
@@ -19,6 +19,7 @@
 //! is called. Who makes copies holds a [claim](claims) meanwhile. A read of valid bytes takes no lock.
 
 mod access;
+mod ahead;
 mod claims;
 mod datum;
 mod evict;
@@ -41,6 +42,7 @@ mod tests;
 mod transfer;
 
 pub(crate) use access::Hold;
+pub(crate) use ahead::{Coming, WriteBacks};
 pub(crate) use claims::Impound;
 pub(crate) use datum::{Datum, Owned};
 pub(crate) use fit::can_never_hold;

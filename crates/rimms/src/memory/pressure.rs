@@ -9,7 +9,7 @@
 
 use crate::order::in_kernel;
 use parking_lot::{Condvar, Mutex};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// A use may end without anybody being told, so waiters look again after this time.
@@ -26,6 +26,8 @@ pub(super) struct Pressure {
     state: Mutex<State>,
     changed: Condvar,
     waiting: AtomicUsize,
+    /// Has anything had to go yet?
+    is_short: AtomicBool,
 }
 
 #[derive(Default)]
@@ -44,6 +46,17 @@ pub(super) struct Turn<'a> {
 }
 
 impl Pressure {
+    /// Has anything on the device had to make room before?
+    #[inline]
+    pub(super) fn is_short(&self) -> bool {
+        self.is_short.load(Relaxed)
+    }
+
+    /// Something had to.
+    pub(super) fn set_short(&self) {
+        self.is_short.store(true, Relaxed);
+    }
+
     /// Is somebody waiting for room?
     #[inline]
     pub(super) fn is_high(&self) -> bool {

@@ -13,6 +13,7 @@ use super::datum::{Datum, Listed, Owned};
 use super::node::{Node, Region};
 use super::resources::Block;
 use parking_lot::Mutex;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -53,11 +54,18 @@ pub(crate) struct Candidate {
     pub(super) address: u64,
     pub(super) bytes: u64,
     pub(super) last_use: u64,
+    /// Has it other owners than those two who list it?
+    pub(super) is_used: bool,
     /// In how many calls from now it is needed again, as far as is known.
     pub(crate) next_use: Option<u64>,
 }
 
 impl Candidate {
+    /// Whose is the least goes first: blocks that no call known to come uses, then those whose next use is farthest.
+    pub(super) fn distance(&self) -> (bool, Reverse<Option<u64>>) {
+        (self.next_use.is_some(), Reverse(self.next_use))
+    }
+
     /// Which datum it is of, as an address.
     pub(crate) fn datum(&self) -> usize {
         (&raw const *self.datum).addr()
@@ -95,13 +103,26 @@ impl Registry {
 
     /// Blocks that nobody uses, `spared` apart.
     pub(super) fn candidates(&self, spared: impl Fn(&Datum, &Region) -> bool) -> Vec<Candidate> {
+        self.find(false, spared)
+    }
+
+    /// All blocks, `spared` apart.
+    pub(super) fn blocks(&self, spared: impl Fn(&Datum, &Region) -> bool) -> Vec<Candidate> {
+        self.find(true, spared)
+    }
+
+    fn find(&self, used_too: bool, spared: impl Fn(&Datum, &Region) -> bool) -> Vec<Candidate> {
         let mut found: Vec<Candidate> = Vec::new();
         let entries = self.entries.lock();
-        for (&address, entry) in entries.iter().filter(|(_, e)| Arc::strong_count(&e.block) <= UNUSED) {
+        for (&address, entry) in entries.iter() {
+            let is_used = Arc::strong_count(&entry.block) > UNUSED;
+            if is_used && !used_too {
+                continue;
+            }
             // SAFETY: listed here, and the lock is held.
             let Some(datum) = (unsafe { entry.datum.share() }) else { continue };
             let (bytes, last_use) = (entry.block.bytes(), entry.block.last_use.load(Relaxed));
-            found.push(Candidate { datum, region: entry.region, address, bytes, last_use, next_use: None });
+            found.push(Candidate { datum, region: entry.region, address, bytes, last_use, is_used, next_use: None });
         }
         drop(entries);
         // Outside the lock: an owner that is dropped here may be the last one.

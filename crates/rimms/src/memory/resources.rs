@@ -121,6 +121,12 @@ impl Resources {
         &self.all[r.index()].pressure
     }
 
+    /// Has anything on `r` had to make room before?
+    #[inline]
+    pub(crate) fn is_short_of_room(&self, r: ResourceId) -> bool {
+        self.pressure(r).is_short()
+    }
+
     /// The resource that the PE of a queue works on.
     pub(crate) fn of_queue(&self, queue: usize) -> Option<ResourceId> {
         self.queues.get(queue).copied()

@@ -19,6 +19,9 @@ use std::time::Duration;
 /// Bytes of what nobody has asked to share, at least: to allocate memory that is shared costs more than plain memory.
 const SMALL: usize = 4096;
 
+/// For less missing room handing the copies to another thread takes about as long as making them.
+const WORTHWHILE: u64 = 64 << 10;
+
 /// Chooses PEs, devices, memory mode and policy. Made by [`Runtime::builder`].
 ///
 /// ```
@@ -44,6 +47,7 @@ pub struct RuntimeBuilder {
     time_limit: Option<Duration>,
     watch: Option<Watch>,
     keeps_timeline: bool,
+    ahead_from: u64,
 }
 
 /// Costs that are known before the first call.
@@ -64,6 +68,7 @@ impl Default for RuntimeBuilder {
             time_limit: None,
             watch: None,
             keeps_timeline: false,
+            ahead_from: WORTHWHILE,
         }
     }
 }
@@ -154,6 +159,24 @@ impl RuntimeBuilder {
         self
     }
 
+    /// From how many missing bytes on room is made ahead of need; 64 KiB by default, `u64::MAX` for never.
+    ///
+    /// While a device is at a queued call, and the next one in the queue has so much less room there than it needs, what
+    /// will have to go and is nowhere else is written back from another thread: the next call has to drive it out only. In mode
+    /// `valid-set`, and without a [time limit](Self::time_limit); a device that [queues](Device::queues_launches)
+    /// launches needs no other thread for that. Where the guess is wrong (calls that are queued later
+    /// need something else), a block was copied for nothing.
+    ///
+    /// ```
+    /// # use rimms::Runtime;
+    /// let rt = Runtime::builder().cpus(1).write_back_ahead_from(1 << 20).build()?;
+    /// # Ok::<(), rimms::Error>(())
+    /// ```
+    pub fn write_back_ahead_from(mut self, bytes: u64) -> Self {
+        self.ahead_from = bytes;
+        self
+    }
+
     /// Keeps a [`Timeline`](crate::trace::Timeline) of all calls, copies, waits, allocations and evictions. It grows until
     /// it is [taken](Runtime::take_timeline); an entry takes about a hundred bytes and as many nanoseconds.
     pub fn timeline(mut self) -> Self {
@@ -230,6 +253,7 @@ impl RuntimeBuilder {
             policy: self.policy,
             turn: AtomicUsize::new(0),
             time_limit: self.time_limit,
+            ahead_from: self.ahead_from,
             is_watched: self.time_limit.is_some() || self.watch.is_some(),
         });
         let monitor = Monitor::start(&shared, self.watch)?;

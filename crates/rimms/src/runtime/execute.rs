@@ -11,6 +11,7 @@
 
 use super::Shared;
 use super::foresight::Foresight;
+use super::hand::Hand;
 use super::monitor::Task;
 use super::pe::{Pe, PeSet};
 use crate::coherence::MemoryMode;
@@ -52,6 +53,8 @@ pub(super) struct Job<'a> {
     pub(super) allowed: &'a PeSet,
     /// For the one who watches, if somebody does.
     pub(super) task: Option<&'a Task>,
+    /// The worker's second hand, if a worker executes it.
+    pub(super) hand: Option<&'a Hand>,
 }
 
 impl<'a> Job<'a> {
@@ -182,6 +185,9 @@ impl Shared {
             }
         } else {
             self.place_on_device(pe, job, &mut operands, holds).map_err(Stop::before)?;
+            if let Some(hand) = job.hand {
+                hand.look_ahead(self, at, pe);
+            }
         }
         let turn = pe.turn().map_err(Stop::before)?;
         // Copies may have taken too long: then others are at what this was to write.

@@ -8,8 +8,8 @@
 //! A call of a blocking handle takes the same way but for the queue: the calling
 //! thread waits for what the call comes after, and executes it itself.
 //!
-//! Threads: one a PE, started by the first call that is queued there; one that
-//! watches, if asked for ([`monitor`]). They own what they work on, never a
+//! Threads: one a PE, started by the first call that is queued there; a second one for what that has to copy away while the
+//! device is busy, where its memory is short ([`hand`]); one that watches, if asked for ([`monitor`]). They own what they work on, never a
 //! handle; the last handle that goes lets them finish what was accepted.
 
 mod arg;
@@ -19,6 +19,7 @@ mod calls;
 mod event;
 mod execute;
 mod foresight;
+mod hand;
 mod monitor;
 mod pe;
 mod queue;
@@ -97,6 +98,8 @@ struct Shared {
     turn: AtomicUsize,
     /// How long a device may be at one operation.
     time_limit: Option<Duration>,
+    /// From how many missing bytes on room is made ahead of need.
+    ahead_from: u64,
     /// Is somebody looking at what the workers do?
     is_watched: bool,
 }

@@ -111,7 +111,7 @@ impl Runtime {
             return self.run_watched(at, pe, call, operands, size);
         }
         let _busy = self.core.needs_costs.then(|| pe.occupy());
-        self.core.execute(at, pe, &Job { call, operands, size, allowed: &self.allowed, task: None })?;
+        self.core.execute(at, pe, &Job { call, operands, size, allowed: &self.allowed, task: None, hand: None })?;
         Ok(Event::DONE)
     }
 

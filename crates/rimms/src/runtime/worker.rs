@@ -2,6 +2,7 @@
 
 use super::Shared;
 use super::execute::{Failure, Job};
+use super::hand::Hand;
 use super::monitor::Task;
 use super::pe::Pe;
 use super::queue::Work;
@@ -79,7 +80,7 @@ fn main(shared: &Arc<Shared>, at: usize, last: u64, left: &Left) {
     if let Some((given_up, failure)) = left.lock().take() {
         let watched = |task: &Task| {
             let work = &task.work;
-            shared.retry(at, failure, &job(work, Some(task)))
+            shared.retry(at, failure, &job(work, Some(task), None))
         };
         let Some(outcome) = watch(pe, given_up.work.clone(), last, watched) else { return };
         let _ = let_go(pe, &mut Some(given_up));
@@ -99,6 +100,7 @@ fn start(shared: &Arc<Shared>, at: usize, last: u64, left: Left) -> Result<JoinH
 }
 
 fn run(shared: &Arc<Shared>, at: usize, pe: &Pe, mut last: u64) {
+    let hand = Hand::new(at);
     loop {
         // Stays where it is until it is let go of: it is large enough for a move to be felt.
         let mut next = pe.queue.next(last);
@@ -106,11 +108,11 @@ fn run(shared: &Arc<Shared>, at: usize, pe: &Pe, mut last: u64) {
         last += 1;
         let expected_ns = work.expected_ns;
         let outcome = if shared.is_watched {
-            let watched = |task: &Task| execute(shared, at, pe, &task.work, Some(task));
+            let watched = |task: &Task| execute(shared, at, pe, &task.work, Some(task), &hand);
             let Some(outcome) = next.take().and_then(|work| watch(pe, Arc::new(work), last, watched)) else { return };
             outcome
         } else {
-            let outcome = contained(pe, &work.call, || execute(shared, at, pe, work, None));
+            let outcome = contained(pe, &work.call, || execute(shared, at, pe, work, None, &hand));
             let outcome = settled(work, outcome);
             let_go(pe, &mut next).and(outcome)
         };
@@ -140,7 +142,7 @@ fn watch(
     Some(let_go(pe, &mut Some(task)).and(outcome))
 }
 
-fn execute(shared: &Shared, at: usize, pe: &Pe, work: &Work, task: Option<&Task>) -> Result<()> {
+fn execute(shared: &Shared, at: usize, pe: &Pe, work: &Work, task: Option<&Task>, hand: &Hand) -> Result<()> {
     for ticket in &work.after {
         if !shared.resources.order.lines.is_done(*ticket) {
             pe.queue.set_waiting(Some(*ticket));
@@ -148,7 +150,8 @@ fn execute(shared: &Shared, at: usize, pe: &Pe, work: &Work, task: Option<&Task>
             pe.queue.set_waiting(None);
         }
     }
-    shared.execute(at, pe, &job(work, task))
+    hand.settle();
+    shared.execute(at, pe, &job(work, task, Some(hand)))
 }
 
 /// What became of the call: if it failed, what it was to write is missing.
@@ -159,13 +162,13 @@ fn settled(work: &Work, outcome: Result<()>) -> Result<(), Arc<Error>> {
 
 #[cold]
 fn poisoned(work: &Work, error: Arc<Error>) -> Arc<Error> {
-    job(work, None).poison(&error);
+    job(work, None, None).poison(&error);
     error
 }
 
 #[inline]
-fn job<'a>(work: &'a Work, task: Option<&'a Task>) -> Job<'a> {
-    Job { call: &work.call, operands: work.operands.operands(), size: work.size, allowed: &work.allowed, task }
+fn job<'a>(work: &'a Work, task: Option<&'a Task>, hand: Option<&'a Hand>) -> Job<'a> {
+    Job { call: &work.call, operands: work.operands.operands(), size: work.size, allowed: &work.allowed, task, hand }
 }
 
 /// Drops the last of a kernel, of its parameters, of blocks on a device: what the user wrote for that may panic too.

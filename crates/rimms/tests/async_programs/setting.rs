@@ -168,6 +168,8 @@ impl Setting {
         let real = self.opencl_devices();
         let devices = if real.is_empty() { self.simulated_devices() } else { real };
         builder = devices.into_iter().fold(builder, |builder, device| builder.shared_device(device));
+        // Blocks here are smaller than those that are written back ahead of need by default.
+        builder = builder.write_back_ahead_from([1, u64::MAX][self.pick % 3 / 2]);
         if self.is_watched {
             builder = builder.watchdog(Duration::from_secs(20), report);
         }

@@ -259,6 +259,10 @@ impl Device for Cuda {
         self.seen(self.driver.queue.finish().map_err(|code| self.lost(Operation::Finish, code)))
     }
 
+    fn queues_launches(&self) -> bool {
+        true
+    }
+
     fn lends_memory(&self) -> bool {
         self.memory.is_host_memory()
     }

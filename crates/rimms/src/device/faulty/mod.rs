@@ -171,6 +171,10 @@ impl Device for Faulty {
         self.pass(Operation::Maintain, || self.inner.invalidate(span), || {})
     }
 
+    fn queues_launches(&self) -> bool {
+        self.inner.queues_launches()
+    }
+
     fn lends_memory(&self) -> bool {
         self.inner.lends_memory()
     }

@@ -255,6 +255,10 @@ impl Device for OpenCl {
         self.finish()
     }
 
+    fn queues_launches(&self) -> bool {
+        true
+    }
+
     fn lends_memory(&self) -> bool {
         self.memory.is_shared()
     }

@@ -1,6 +1,7 @@
 //! What the public interface cannot show: victims chosen by calls to come, claims, owners.
 #![allow(clippy::unwrap_used)]
 
+mod ahead;
 mod owners;
 mod victims;
 

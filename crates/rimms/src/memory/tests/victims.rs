@@ -10,7 +10,7 @@ use std::sync::Arc;
 const BLOCK: usize = 1024;
 
 /// The data that the calls to come read, the next one first.
-struct Reads<'a>(&'a [&'a Owned]);
+pub(super) struct Reads<'a>(pub(super) &'a [&'a Owned]);
 
 impl Foresight for Reads<'_> {
     fn next_uses(&self, _: ResourceId, candidates: &mut [Candidate]) {
