@@ -5,18 +5,19 @@
 mod hooked;
 
 use hooked::Hooked;
+use proptest::prelude::*;
 use rimms::device::gated::Gate;
 use rimms::device::sim::Sim;
 use rimms::device::{Device, Operation};
 use rimms::op::UserOp;
-use rimms::{Cause, Event, HeteData, MemoryMode, Runtime, arg_mut};
+use rimms::{Arg, Cause, Event, HeteData, MemoryMode, Runtime, View, arg_mut};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
 /// Elements of a block: 64 KiB.
 const LEN: usize = 16 << 10;
-const ROOM: u64 = 4 * 64 << 10;
+const ROOM: u64 = 4 * (64 << 10);
 
 fn acc() -> Sim {
     Sim::acc("acc0", ROOM, Default::default()).unwrap()
@@ -188,4 +189,81 @@ fn data_and_runtime_may_go_while_room_is_made() {
     drop(rt);
     opens.join().unwrap();
     assert_eq!(device.usage().blocks, 0);
+}
+
+/// One call: `y = 5 a - b`, on the whole or on quarters, on one of two accelerators.
+#[derive(Debug, Clone)]
+struct Mix {
+    operands: [usize; 3],
+    part: Option<usize>,
+    acc: usize,
+}
+
+const DATA: usize = 8;
+const QUARTER: usize = 16;
+
+fn mixes() -> impl Strategy<Value = Vec<Mix>> {
+    let operands = prop::sample::subsequence((0..DATA).collect::<Vec<_>>(), 3).prop_shuffle();
+    let part = prop_oneof![3 => Just(None), 2 => (0..4_usize).prop_map(Some)];
+    let mix = (operands, part, prop_oneof![4 => Just(0), 1 => Just(1_usize)]).prop_map(|(o, part, acc)| Mix {
+        operands: [o[0], o[1], o[2]],
+        part,
+        acc,
+    });
+    prop::collection::vec(mix, 40..120)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Calls that are all queued before the first one starts, so that there always is a next one to make room for.
+    #[test]
+    fn programs_mean_the_same_where_room_is_made_ahead_of_need(
+        program in mixes(),
+        room in 3..8_u64,
+        is_watched in any::<bool>(),
+    ) {
+        let gate = Gate::default();
+        let starts = gate.clone();
+        let op = UserOp::builder("mix").input::<u32>().input::<u32>().output::<u32>().on_sim(move |k| {
+            starts.pass();
+            let (a, b) = (k.input::<u32>(0)?, k.input::<u32>(1)?);
+            let mixed = |(y, (a, b)): (&mut u32, (&u32, &u32))| *y = a.wrapping_mul(5).wrapping_sub(*b);
+            k.output::<u32>(2)?.iter_mut().zip(a.iter().zip(b)).for_each(mixed);
+            Ok(())
+        });
+        let op = op.build().unwrap().call();
+        let tight = Sim::acc("acc0", room * 4 * 4 * QUARTER as u64, Default::default()).unwrap();
+        let other = Sim::acc("acc1", 1 << 16, Default::default()).unwrap();
+        let devices = Runtime::builder().cpus(0).device(tight).device(other);
+        let builder = devices.write_back_ahead_from(1);
+        let builder = if is_watched { builder.watchdog(Duration::from_secs(20), |r| eprintln!("{r}")) } else { builder };
+        let rt = builder.build().unwrap();
+        let on = [rt.on("acc0").unwrap(), rt.on("acc1").unwrap()];
+        let mut want: Vec<Vec<u32>> = (0..DATA as u32).map(|d| (0..4 * QUARTER as u32).map(|i| i * 31 + d).collect()).collect();
+        let mut data: Vec<HeteData<u32>> = want.iter().map(|x| rt.alloc(x.len()).unwrap()).collect();
+        for (x, want) in data.iter_mut().zip(&want) {
+            x.overwrite().unwrap().copy_from_slice(want).unwrap();
+            x.fragment(4).unwrap();
+        }
+        for Mix { operands: [a, b, y], part, acc } in program {
+            let [x_a, x_b, x_y] = data.get_disjoint_mut([a, b, y]).unwrap();
+            let view = |x: &View<u32>| part.map_or(0..x.len(), |i| i * QUARTER..(i + 1) * QUARTER);
+            let range = view(x_y);
+            let mut args = match part {
+                Some(i) => [Arg::from(&x_a[i]), Arg::from(&x_b[i]), Arg::from(&mut x_y[i])],
+                None => [Arg::from(&**x_a), Arg::from(&**x_b), Arg::from(&mut **x_y)],
+            };
+            on[acc].call(&op, &mut args).unwrap();
+            for i in range {
+                want[y][i] = want[a][i].wrapping_mul(5).wrapping_sub(want[b][i]);
+            }
+        }
+        gate.open();
+        for (x, want) in data.iter().zip(&want) {
+            prop_assert_eq!(&x.read().unwrap()[..], &want[..]);
+        }
+        drop((data, on));
+        prop_assert!(rt.resources().iter().all(|r| r.id.is_host() || rt.usage(r.id).unwrap().blocks == 0));
+    }
 }

@@ -49,6 +49,8 @@ pub(crate) struct Setting {
     cpus: usize,
     accelerators: Vec<Accelerator>,
     is_watched: bool,
+    /// Blocks here are smaller than those that are written back ahead of need by default.
+    ahead_from: u64,
     /// On OpenCL devices in place of simulated ones.
     #[cfg(feature = "opencl")]
     opencl: Option<Memory>,
@@ -91,6 +93,7 @@ impl Setting {
             cpus: one_of(rng, &[0, 1, 2, 2]),
             accelerators,
             is_watched: rng.random_bool(0.5),
+            ahead_from: one_of(rng, &[1, 1, u64::MAX]),
             #[cfg(feature = "opencl")]
             opencl: None,
             #[cfg(feature = "opencl")]
@@ -168,8 +171,7 @@ impl Setting {
         let real = self.opencl_devices();
         let devices = if real.is_empty() { self.simulated_devices() } else { real };
         builder = devices.into_iter().fold(builder, |builder, device| builder.shared_device(device));
-        // Blocks here are smaller than those that are written back ahead of need by default.
-        builder = builder.write_back_ahead_from([1, u64::MAX][self.pick % 3 / 2]);
+        builder = builder.write_back_ahead_from(self.ahead_from);
         if self.is_watched {
             builder = builder.watchdog(Duration::from_secs(20), report);
         }
