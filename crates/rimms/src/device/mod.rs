@@ -115,7 +115,7 @@ fn in_words(bytes: u64) -> String {
     }
 }
 
-/// What live blocks may take at most, however empty the memory is.
+/// What can never be exceeded, however empty the memory is.
 ///
 /// ```
 /// use rimms::device::{Device, sim::Sim};
@@ -124,10 +124,12 @@ fn in_words(bytes: u64) -> String {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of all together.
+    /// Bytes of all live blocks together.
     pub total: u64,
     /// Bytes of one.
     pub block: u64,
+    /// Bytes of an operand in the host's own memory, from its first to its last.
+    pub on_host: u64,
 }
 
 /// A device: see the [module](self) for the contract.
@@ -143,7 +145,7 @@ pub trait Device: Send + Sync + fmt::Debug {
 
     /// What can never be exceeded: operands that would are refused before anything is done. `None` where nobody knows.
     fn limits(&self) -> Option<Limits> {
-        self.info().capacity.map(|total| Limits { total, block: total })
+        self.info().capacity.map(|total| Limits { total, block: total, on_host: u64::MAX })
     }
 
     /// How many bytes of an empty memory a block of `bytes` bytes takes, with what rounding leaves unusable behind it.

@@ -40,7 +40,7 @@ pub(crate) struct Datum {
     /// The first of the host's bytes.
     host: NonNull<u8>,
     /// Where they lie, if not behind the header.
-    _lent: Option<Arc<Block>>,
+    lent: Option<Arc<Block>>,
     element: Element,
     /// How its copies are kept coherent.
     pub(super) mode: MemoryMode,
@@ -130,7 +130,7 @@ impl Owned {
             datum.write(Datum {
                 root: Node::new(datum, Region::run(0, bytes), State::UNINITIALISED),
                 host,
-                _lent: lent,
+                lent,
                 element,
                 mode,
                 name: name.map(Into::into),
@@ -285,6 +285,11 @@ impl Datum {
     #[inline]
     pub(crate) fn is_shared(&self) -> bool {
         self.mode == MemoryMode::ZeroCopy
+    }
+
+    /// Does it lie in memory that a device has lent for it?
+    pub(super) fn is_lent(&self) -> bool {
+        self.lent.is_some()
     }
 
     #[inline]

@@ -25,8 +25,23 @@ pub(crate) fn can_never_hold<'a>(
     if r.is_host() {
         return None;
     }
+    // What lies in the host's own memory takes no room, but has to be reached as one piece.
+    let mut too_long = None;
+    let takes_room = |node: &&'a Node| {
+        if !node.is_shared() {
+            return true;
+        }
+        let bytes = node.region().rows.extent() as u64;
+        if bytes > limits.on_host && !node.datum().is_lent() {
+            too_long = Some((bytes, *node));
+        }
+        false
+    };
+    let operands = leading(operands.filter(takes_room), |node| node);
+    if let Some((bytes, node)) = too_long {
+        return Some(never_fits(resources, r, call, (bytes, limits.on_host), std::iter::once(node)));
+    }
     let (mut sum, mut most_rounded, mut largest) = (0_u64, 0, 0);
-    let operands = leading(operands.filter(|node| !node.is_shared()), |node| node);
     for node in &operands {
         let bytes = node.bytes() as u64;
         largest = largest.max(bytes);

@@ -73,7 +73,7 @@ fn programs_mean_the_same_on_opencl_devices() {
     command.args(["--ignored", "opencl_programs", "--nocapture"]);
     command.env("OCL_ICD_VENDORS", driver).env("POCL_DEVICES", "pthread basic");
     command.env("XDG_CACHE_HOME", concat!(env!("CARGO_TARGET_TMPDIR"), "/async_programs"));
-    child::within(command, std::time::Duration::from_secs(300), "random programs with PoCL");
+    child::succeeds(command, "random programs with PoCL");
 }
 
 /// As long as `RIMMS_SOAK_MINUTES` says.

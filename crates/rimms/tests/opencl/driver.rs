@@ -1,9 +1,8 @@
 //! Drivers as Debian's packages install them, and tests run with one of them alone.
 
-use crate::child::within;
+use crate::child::succeeds;
 use std::path::PathBuf;
 use std::process::Command;
-use std::time::Duration;
 
 /// A driver, chosen by the environment.
 pub(crate) struct Driver {
@@ -48,15 +47,15 @@ impl Driver {
         self.icd.exists()
     }
 
-    /// Runs the tests whose names begin so with the driver, for so many seconds at most.
-    pub(crate) fn passes(&self, tests: &str, seconds: u64) {
+    /// Runs the tests whose names begin so with the driver.
+    pub(crate) fn passes(&self, tests: &str) {
         if self.is_here() {
-            within(self.command(tests), Duration::from_secs(seconds), &format!("{tests} with {}", self.name));
+            succeeds(self.command(tests), &format!("{tests} with {}", self.name));
         }
     }
 
     /// The same with a driver that logs what it finds wrong: nothing may be.
-    pub(crate) fn finds_nothing(&self, tests: &str, seconds: u64) {
+    pub(crate) fn finds_nothing(&self, tests: &str) {
         if !self.is_here() {
             return;
         }
@@ -69,7 +68,7 @@ impl Driver {
             .env("OCLGRIND_LOG", &log)
             .env("OCLGRIND_CHECK_API", "1")
             .env("OCLGRIND_DATA_RACES", "1");
-        within(command, Duration::from_secs(seconds), &format!("{tests} with {}", self.name));
+        succeeds(command, &format!("{tests} with {}", self.name));
         let found = std::fs::read_to_string(log).unwrap_or_default();
         assert!(found.is_empty(), "{found}");
     }

@@ -82,6 +82,30 @@ fn what_no_buffer_can_hold_is_refused_at_submission() {
     assert!(matches!(error, Error::NeverFits { .. }) && error.to_string().contains("fill"), "{error}");
 }
 
+/// The same in mode `zero-copy`, where nothing has to fit, but the driver has to take it as one piece.
+#[test]
+#[ignore = "run once a driver"]
+fn what_no_buffer_can_reach_is_refused_at_submission() {
+    // A slab is lent to nobody, so that data lie in the host's own memory.
+    let device = devices(Memory::Slab { bytes: 64 << 10, heap: HeapKind::TwoLevel }).remove(0);
+    if !device.info().shares_host_memory {
+        return;
+    }
+    let most = device.limits().unwrap().on_host;
+    let rt = Runtime::builder().cpus(0).device(device).memory_mode(MemoryMode::ZeroCopy).build().unwrap();
+    let Ok(mut x) = rt.alloc_named::<u8>("echo", usize::try_from(most).unwrap() + 1) else {
+        println!("left out: the host has no room for {most}");
+        return;
+    };
+    let error = rt.fill(1_u8, &mut x).unwrap_err();
+    let text = error.to_string();
+    assert!(matches!(error, Error::NeverFits { .. }) && text.contains("fill") && text.contains("echo"), "{text}");
+    // Larger than the slab, and no matter.
+    let mut fits = rt.alloc::<u8>(1 << 20).unwrap();
+    rt.fill(1_u8, &mut fits).unwrap();
+    assert!(fits.read().unwrap().iter().all(|x| *x == 1));
+}
+
 /// Each operation of a device fails once, or the device goes with it: the answer is right, and comes from elsewhere.
 #[test]
 #[ignore = "run once a driver"]

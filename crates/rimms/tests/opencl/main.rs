@@ -16,70 +16,70 @@ use driver::Driver;
 
 #[test]
 fn pocl_passes_the_suite() {
-    Driver::pocl().passes("suite::conformance", 120);
+    Driver::pocl().passes("suite::conformance");
 }
 
 #[test]
 fn pocl_does_every_op() {
-    Driver::pocl_threads().passes("suite::ops", 180);
+    Driver::pocl_threads().passes("suite::ops");
 }
 
 #[test]
 fn pocl_transforms_any_length() {
-    Driver::pocl().passes("suite::transforms", 180);
+    Driver::pocl().passes("suite::transforms");
 }
 
 #[test]
 fn pocl_runs_programs() {
-    Driver::pocl().passes("programs::", 120);
+    Driver::pocl().passes("programs::");
 }
 
 #[test]
 fn devices_that_can_wait_for_each_other_run_programs() {
-    Driver::pocl_threads_twice().passes("programs::devices", 120);
+    Driver::pocl_threads_twice().passes("programs::devices");
 }
 
 #[test]
 fn pocl_copies_nothing_where_memory_is_shared() {
-    Driver::pocl().passes("zero_copy::", 120);
+    Driver::pocl().passes("zero_copy::");
 }
 
 #[test]
 fn devices_that_can_wait_for_each_other_copy_nothing_either() {
-    Driver::pocl_threads_twice().passes("zero_copy::", 120);
+    Driver::pocl_threads_twice().passes("zero_copy::");
 }
 
 #[test]
 fn pocl_survives_mistakes() {
-    Driver::pocl().passes("failures::", 120);
+    Driver::pocl().passes("failures::");
 }
 
 #[test]
 fn rusticl_survives_mistakes() {
-    Driver::rusticl().passes("failures::", 120);
+    Driver::rusticl().passes("failures::");
 }
 
 #[test]
 fn rusticl_runs_ops_of_the_users_own() {
-    Driver::rusticl().passes("programs::ops", 120);
+    Driver::rusticl().passes("programs::ops");
 }
 
 #[test]
 fn oclgrind_runs_for_several_threads() {
-    Driver::oclgrind().passes("programs::several_threads", 120);
+    Driver::oclgrind().passes("programs::several_threads");
 }
 
 #[test]
 fn rusticl_passes_the_suite() {
-    Driver::rusticl().passes("suite::conformance", 180);
+    Driver::rusticl().passes("suite::conformance");
 }
 
 #[test]
 fn rusticl_does_every_op() {
-    Driver::rusticl().passes("suite::ops", 300);
+    Driver::rusticl().passes("suite::ops");
 }
 
 #[test]
 fn oclgrind_finds_nothing_in_the_kernels() {
-    Driver::oclgrind().finds_nothing("suite::small_ops", 240);
+    Driver::oclgrind().finds_nothing("suite::small_ops");
 }

@@ -112,7 +112,7 @@ impl DeviceMemory {
     }
 
     pub(super) fn limits(&self) -> Limits {
-        Limits { total: self.most, block: self.most }
+        Limits { total: self.most, block: self.most, on_host: u64::MAX }
     }
 
     pub(super) fn footprint(&self, bytes: u64) -> u64 {

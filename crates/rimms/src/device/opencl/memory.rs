@@ -129,10 +129,11 @@ impl DeviceMemory {
                 heap.build(BASE, bytes)
             }
         };
-        let most = match kind {
-            Memory::Driver => Limits { total: facts.memory, block: facts.largest_buffer },
-            Memory::Slab { bytes, .. } => Limits { total: bytes, block: bytes },
+        let (total, block) = match kind {
+            Memory::Driver => (facts.memory, facts.largest_buffer),
+            Memory::Slab { bytes, .. } => (bytes, bytes),
         };
+        let most = Limits { total, block, on_host: facts.largest_buffer };
         // All devices of the context have to be able to, and the driver to keep its word.
         let can_share = || facts.is_unified && facts.has_fine_svm && Block::shared(context, peers, 64).is_ok();
         Ok(Self {
