@@ -134,8 +134,9 @@ impl Desk {
             match std::mem::replace(&mut *state, State::Working) {
                 State::Asked(found) => {
                     drop(state);
-                    // A device of the user's may panic. It is asked again by whoever needs the room.
-                    let _ = catch_unwind(AssertUnwindSafe(|| found.make()));
+                    // A device of the user's may panic. It is asked again by whoever needs the room. What it threw is the user's
+                    // too, and stays where it is.
+                    let _ = catch_unwind(AssertUnwindSafe(|| found.make())).map_err(std::mem::forget);
                     state = self.state.lock();
                     if let State::Working = *state {
                         *state = State::Idle;
