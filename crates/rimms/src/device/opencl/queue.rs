@@ -135,6 +135,19 @@ impl Queue {
         if self.over.load(Acquire) >= number {
             return Ok(());
         }
+        self.end_of(number)?;
+        let mut failed = self.look(&mut self.turn.lock(), number, asked);
+        // What fails since another queue's command did, fails before its turn comes: those before it may still be running.
+        while self.over.load(Acquire) < number {
+            let first = self.turn.lock().first;
+            self.end_of(first)?;
+            failed = failed.or(self.look(&mut self.turn.lock(), number, asked));
+        }
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// Waits until the driver says of this command that it is over.
+    fn end_of(&self, number: u64) -> Result<()> {
         let event = {
             let unseen = self.turn.lock();
             let at = number.checked_sub(unseen.first).and_then(|at| usize::try_from(at).ok());
@@ -147,7 +160,7 @@ impl Queue {
             // Whatever comes of that, the command must be over.
             driver::finish(self.raw()).map_err(Code)?;
         }
-        self.look(&mut self.turn.lock(), number, asked).map_or(Ok(()), Err)
+        Ok(())
     }
 
     /// Looks how commands ended up to this one, until one has not. Gives how `asked` failed, if it did; other failures are kept.
