@@ -36,6 +36,11 @@ macro_rules! conformance {
             fn threads() {
                 conformance::threads(&make());
             }
+
+            #[test]
+            fn order() {
+                conformance::order(&make());
+            }
         }
     )*};
 }

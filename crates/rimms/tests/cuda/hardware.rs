@@ -23,6 +23,7 @@ fn memory_and_copies() {
             conformance::transfers(&device);
             conformance::exhaustion(&device);
             conformance::threads(&device);
+            conformance::order(&device);
         }
     }
 }

@@ -37,6 +37,9 @@ fn ops() {
     let report = conformance::ops(&devices(Memory::Driver)[0]);
     println!("{report} in {:?}", start.elapsed());
     assert!(report.untested.is_empty() && report.misplaced == 0);
+    for memory in [Memory::Driver, SLAB, Memory::Mapped] {
+        conformance::order(&devices(memory)[0]);
+    }
     assert!(control.calls("cufftExecC2C") > 0 && control.calls("cublasCgemm_v2") > 0);
     assert_eq!(control.live(), 0, "something was not given back");
 }

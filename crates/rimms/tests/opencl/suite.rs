@@ -27,6 +27,7 @@ fn conformance() {
             conformance::transfers(&device);
             conformance::exhaustion(&device);
             conformance::threads(&device);
+            conformance::order(&device);
         }
     }
 }

@@ -32,6 +32,11 @@ fn threads() {
 }
 
 #[test]
+fn order() {
+    on_each_heap(|device| conformance::order(device));
+}
+
+#[test]
 fn ops() {
     let (_folder, system) = system(1 << 22);
     conformance::ops(&system.device("two-level".parse().unwrap()).unwrap());

@@ -9,6 +9,7 @@
 //! conformance::transfers(&make());
 //! conformance::exhaustion(&make());
 //! conformance::threads(&make());
+//! conformance::order(&make());
 //! conformance::ops(&make());
 //! ```
 //!
@@ -21,4 +22,4 @@ mod memory;
 mod ops;
 
 pub use memory::{exhaustion, memory, threads, transfers};
-pub use ops::{OpsReport, ops, ops_with_seed};
+pub use ops::{OpsReport, ops, ops_with_seed, order};

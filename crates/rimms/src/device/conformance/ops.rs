@@ -11,6 +11,7 @@
 
 mod block;
 mod cases;
+mod order;
 #[cfg(test)]
 mod tests;
 
@@ -21,6 +22,8 @@ use block::Block;
 use cases::{Case, Random};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+
+pub use order::order;
 
 /// Row lengths: powers of two, neighbours of them, primes, composites.
 const SIZES: [usize; 17] = [1, 2, 3, 5, 8, 16, 17, 64, 100, 120, 127, 128, 240, 256, 1000, 1024, 2048];

@@ -23,10 +23,30 @@ impl<'d> Block<'d> {
             Err(error) => fail(&format!("{at}: {error}")),
         };
         let block = Self { device, address, bytes };
-        if let Err(error) = device.upload(&HostSource::from_slice(image), &Span::run(address, bytes)) {
+        block.store(image, at);
+        Some(block)
+    }
+
+    /// Copies these bytes to its beginning.
+    pub(super) fn store(&self, bytes: &[u8], at: &str) {
+        if bytes.len() > self.bytes {
+            fail("the suite's own bytes leave their block");
+        }
+        let to = Span::run(self.address, bytes.len());
+        if let Err(error) = self.device.upload(&HostSource::from_slice(bytes), &to) {
             fail(&format!("{at}: {error}"));
         }
-        Some(block)
+    }
+
+    /// Copies bytes of another one, from here on, to its beginning.
+    pub(super) fn take(&self, other: &Self, from: usize, bytes: usize, at: &str) {
+        if bytes > self.bytes || from + bytes > other.bytes {
+            fail("the suite's own bytes leave their block");
+        }
+        let from = Span::run(other.address + from as u64, bytes);
+        if let Err(error) = self.device.copy_within(&from, &Span::run(self.address, bytes)) {
+            fail(&format!("{at}: {error}"));
+        }
     }
 
     /// Launches on operands inside this block. Their addresses are relative to its start, and no two overlap.
