@@ -19,7 +19,8 @@
 //! * **Fresh memory** holds no particular bytes; a simulated device poisons it.
 //! * **Time.** A device may return from a launch, an upload or a copy when it
 //!   is queued, as long as all that it is asked for afterwards comes after it.
-//!   A download has arrived when it returns; a launch on operands in the host's
+//!   A download has arrived when it returns; it comes after what was asked for before in the block that it reads, and need not
+//!   wait for the rest. A launch on operands in the host's
 //!   memory is over, unless all of that is [lent](Device::lend) by this device or by a peer of the same backend, which then
 //!   waits for it like for its own. A copy from a peer comes after what the
 //!   peer was asked for before, and before what it is asked for later. [`finish`](Device::finish) waits for all,

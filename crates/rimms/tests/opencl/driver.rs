@@ -19,9 +19,10 @@ impl Driver {
         Self { name: "PoCL", icd: "/etc/OpenCL/vendors/pocl.icd".into(), environment }
     }
 
-    /// The one of them that works in threads of its own.
+    /// The one of them that works in threads of its own: two, however many processors there are.
     pub(crate) fn pocl_threads() -> Self {
-        Self { environment: vec![("POCL_DEVICES", "pthread".into())], ..Self::pocl() }
+        let environment = [("POCL_DEVICES", "pthread"), ("POCL_MAX_PTHREAD_COUNT", "2")];
+        Self { environment: environment.map(|(name, value)| (name, value.into())).into(), ..Self::pocl() }
     }
 
     /// Two of those.

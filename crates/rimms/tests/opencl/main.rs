@@ -8,6 +8,7 @@
 mod child;
 mod driver;
 mod failures;
+mod overlap;
 mod programs;
 mod suite;
 mod zero_copy;
@@ -37,6 +38,11 @@ fn pocl_runs_programs() {
 #[test]
 fn devices_that_can_wait_for_each_other_run_programs() {
     Driver::pocl_threads_twice().passes("programs::devices");
+}
+
+#[test]
+fn pocl_copies_out_beside_kernels() {
+    Driver::pocl_threads().passes("overlap::", 60);
 }
 
 #[test]

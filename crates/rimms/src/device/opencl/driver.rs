@@ -1,14 +1,15 @@
-//! One device as its driver shows it: what it is, its context and its queue.
+//! One device as its driver shows it: what it is, its context and its queues.
 //!
 //! Owns [`Driver`]: the devices of a platform share a context, so that copies
-//! between them are direct, and each reaches what another [lends](super::peers); each has one queue, whose commands run in order.
+//! between them are direct, and each reaches what another [lends](super::peers); each has one queue, whose commands run in order,
+//! and [one more](Driver::aside) for copies out that have nothing to wait for there.
 //! And [`Facts`], read once.
 
 use super::peers::Peers;
 use super::queue::Queue;
 use super::raw::{Context, Id, Result};
 use cl3::device as of;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// What is asked of a device once.
 #[derive(Debug, Clone)]
@@ -64,13 +65,23 @@ pub(super) struct Driver {
     pub(super) context: Arc<Context>,
     /// This and the others of the context.
     pub(super) peers: Arc<Peers>,
+    aside: OnceLock<Option<Queue>>,
 }
 
 impl Driver {
     pub(super) fn new(device: Id, facts: Facts, context: Arc<Context>, peers: Arc<Peers>) -> Result<Self> {
         let queue = Arc::new(Queue::new(&context, device)?);
         peers.join(&queue);
-        Ok(Self { device, facts, queue, context, peers })
+        Ok(Self { device, facts, queue, context, peers, aside: OnceLock::new() })
+    }
+
+    /// A queue for copies out beside what the first one is at, made when it is first asked for. What they have to come after the
+    /// host waits for: no driver has to wait for one queue in another. `None` where nothing is gained, since commands run in
+    /// the threads that hand them over or wait for them, and where the driver gives no second queue.
+    pub(super) fn aside(&self) -> Option<&Queue> {
+        let runs_by_itself = self.facts.waits_for_others && !self.facts.is_for_one_thread;
+        let make = || Queue::beside(&self.queue, &self.context, self.device).ok();
+        self.aside.get_or_init(|| runs_by_itself.then(make).flatten()).as_ref()
     }
 }
 
@@ -78,5 +89,6 @@ impl Drop for Driver {
     fn drop(&mut self) {
         // What is still queued, on whichever device, may use memory that goes next.
         let _ = self.peers.finish();
+        let _ = self.aside.get().and_then(Option::as_ref).map(Queue::finish);
     }
 }

@@ -5,6 +5,7 @@
 //! buffer over them, which is shown to the host when the kernel is over.
 #![allow(unsafe_code)]
 
+use super::blocks::{self, Storage};
 use super::commands::{Arg, Range};
 use super::program::{Family, GROUP};
 use super::raw::Buffer;
@@ -30,7 +31,7 @@ const SEARCHED: usize = 16;
 
 /// Where an operand is.
 pub(super) struct Place {
-    pub(super) first: memory::Place,
+    pub(super) first: blocks::Place,
     pub(super) rows: Rows,
     /// Is it the host's memory, and written?
     is_to_be_shown: bool,
@@ -39,7 +40,7 @@ pub(super) struct Place {
 impl Place {
     /// A buffer without gaps.
     pub(super) fn whole(buffer: Arc<Buffer>) -> Self {
-        Self { first: memory::Place::of(&buffer, None, 0), rows: Rows::run(0), is_to_be_shown: false }
+        Self { first: blocks::Place::of(&Arc::new(Storage::of(buffer)), 0), rows: Rows::run(0), is_to_be_shown: false }
     }
 
     /// Does it begin, and does each of its rows, at a multiple of so many bytes?
@@ -50,7 +51,7 @@ impl Place {
 
     /// Some of its bytes, from here on.
     pub(super) fn part(&self, offset: usize, rows: Rows) -> Self {
-        let first = memory::Place { offset: self.first.offset + offset, ..self.first.clone() };
+        let first = blocks::Place { offset: self.first.offset + offset, ..self.first.clone() };
         Self { first, rows, is_to_be_shown: false }
     }
 }
@@ -65,6 +66,8 @@ pub(super) struct Job<'a> {
 pub(super) fn run(device: &OpenCl, call: &Call, operands: &[Operand<'_>]) -> Result<(), DeviceError> {
     let mut job = Job { device, places: SmallVec::new(), is_waited_for: false };
     let done = operands.iter().try_for_each(|operand| job.add(operand)).and_then(|()| job.start(call, operands));
+    let last = device.driver.queue.given();
+    job.places.iter().for_each(|place| place.first.storage.last_use.note(last));
     // A part of what failed may be queued, and others may be given the operands next.
     let is_to_end = job.is_waited_for || done.is_err() && operands.iter().any(Operand::is_host_memory);
     done.and(if is_to_end { job.end() } else { job.flush() })
@@ -87,7 +90,8 @@ impl<'a> Job<'a> {
             // SAFETY: the operand's maker vouches for its rows until the launch has returned, and `end` waits for all that was
             // queued. Kernels touch the rows alone, not the gaps between them.
             let buffer = unsafe { self.device.driver.context.buffer_over(start, rows.extent()) };
-            let first = memory::Place::of(&Arc::new(buffer.map_err(|code| self.failed(code))?), None, 0);
+            let storage = Storage::of(Arc::new(buffer.map_err(|code| self.failed(code))?));
+            let first = blocks::Place::of(&Arc::new(storage), 0);
             Place { first, rows, is_to_be_shown: operand.role().writes() }
         };
         self.places.push(place);
@@ -102,7 +106,7 @@ impl<'a> Job<'a> {
     fn end(&self) -> Result<(), DeviceError> {
         let queue = &self.device.driver.queue;
         let mut shown = self.places.iter().filter(|place| place.is_to_be_shown);
-        let done = shown.try_for_each(|place| queue.show(&place.first.buffer, place.rows.extent()));
+        let done = shown.try_for_each(|place| queue.show(place.first.buffer(), place.rows.extent()));
         done.and(queue.finish()).map_err(|code| self.failed(code))?;
         self.device.check(Operation::Launch)
     }
@@ -124,12 +128,12 @@ impl<'a> Job<'a> {
     pub(super) fn push<'p>(&self, args: &mut Args<'p>, place: &'p Place, size: usize) -> Result<(), DeviceError> {
         let Rows { rows, row_bytes, pitch } = place.rows;
         let (row, pitch) = if place.rows.is_run() || rows == 0 { (0, 0) } else { (row_bytes, pitch) };
-        let memory::Place { buffer, shared, offset } = &place.first;
+        let blocks::Place { storage, offset } = &place.first;
         if let Some(bytes) = [*offset, row, pitch].into_iter().find(|bytes| !bytes.is_multiple_of(size)) {
             let message = format!("an operand lies at {bytes} bytes, which is no multiple of an element's {size}");
             return Err(self.refuse(DeviceErrorKind::Invalid, message));
         }
-        args.push(shared.as_deref().map_or(Arg::Buffer(buffer), |shared| Arg::Shared(shared, 0)));
+        args.push(storage.shared.as_ref().map_or(Arg::Buffer(&storage.buffer), |shared| Arg::Shared(shared, 0)));
         args.push(Arg::of([*offset, row, pitch, 0].map(|bytes| (bytes / size) as u64)));
         Ok(())
     }
@@ -247,8 +251,8 @@ impl<'a> Job<'a> {
         let (from, to) = (self.place(0)?, self.place(1)?);
         if from.rows.is_run() && to.rows.is_run() {
             return self.copy(
-                (&from.first.buffer, from.first.offset, &from.rows),
-                (&to.first.buffer, to.first.offset, &to.rows),
+                (from.first.buffer(), from.first.offset, &from.rows),
+                (to.first.buffer(), to.first.offset, &to.rows),
             );
         }
         // Rows of one may be of another length than those of the other.

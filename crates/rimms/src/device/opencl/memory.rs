@@ -4,24 +4,26 @@
 //! addresses out: over the one large buffer of a [`Slab`](Memory::Slab), or over
 //! 2⁶⁰ bytes that nobody has, where each block is a buffer of the
 //! [driver's](Memory::Driver). Either way a place is found by looking for the
-//! buffer that begins last at or before its address; one that is not wholly
-//! inside a live block's buffer is refused.
+//! [block](super::blocks) that begins last at or before its address; one that is not wholly
+//! inside a live block is refused.
 //!
 //! Where host and device share [memory](super::svm), a block of the driver's is a piece of that, with a buffer
 //! over it: the host may be lent it, and copies in and out are made by the host, as are those between two such blocks
 //! where no device is at anything. [Its peers](super::peers) find a place in what is lent by the host's address of it.
 //!
-//! All commands go to the device's one queue, in order. A copy in of what fits
-//! into a [staging slot](super::staging) is queued and not waited for; larger ones, and copies out, are.
+//! Commands go to the device's one queue, in order. A copy in of what fits
+//! into a [staging slot](super::staging) is queued and not waited for; larger ones, and copies out, are. A copy out comes after the
+//! last command at its block. Where others are queued behind that, it does not wait for them: once the command is over, the host
+//! fetches the bytes, or a [second queue](Driver::aside) does.
 #![allow(unsafe_code)] // for what is lent: see `lend`
 
+use super::blocks::{Block, Blocks, Place};
 use super::commands::{At, pitch};
 use super::driver::Driver;
 use super::failed;
-use super::peers::{Listing, Peers};
-use super::raw::{Buffer, Code, Context, Result as Raw};
+use super::queue::Queue;
+use super::raw::{Buffer, Code, Result as Raw};
 use super::staging::Staging;
-use super::svm::Svm;
 use crate::device::{
     DeviceError, DeviceErrorKind, DeviceInfo, HostSource, HostTarget, Lent, Limits, Operation, Rows, Span, Usage,
 };
@@ -29,7 +31,6 @@ use cl3::error_codes::{CL_MEM_COPY_OVERLAP, CL_MEM_OBJECT_ALLOCATION_FAILURE};
 use cl3::error_codes::{CL_OUT_OF_HOST_MEMORY, CL_OUT_OF_RESOURCES};
 use parking_lot::{Mutex, RwLock};
 use rimms_heap::{HeapKind, MarkingSystem};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// How an OpenCL device's memory is managed.
@@ -61,46 +62,6 @@ const BASE: u64 = 1 << 20;
 const ADDRESSES: u64 = 1 << 60;
 
 #[derive(Debug)]
-struct Block {
-    /// Where the host reaches it. Goes first, then its buffer.
-    _listing: Option<Listing>,
-    buffer: Arc<Buffer>,
-    bytes: u64,
-    shared: Option<Arc<Svm>>,
-}
-
-impl Block {
-    fn new(context: &Context, bytes: u64) -> Raw<Self> {
-        Ok(Self { _listing: None, buffer: Arc::new(context.buffer(size(bytes)?)?), bytes, shared: None })
-    }
-
-    /// In memory that the host reaches too.
-    fn shared(context: &Arc<Context>, peers: &Arc<Peers>, bytes: u64) -> Raw<Self> {
-        let shared = Arc::new(Svm::new(context, size(bytes)?)?);
-        let buffer = Arc::new(shared.buffer()?);
-        Ok(Self { _listing: Some(peers.list(bytes, &buffer, &shared)), buffer, bytes, shared: Some(shared) })
-    }
-}
-
-fn size(bytes: u64) -> Raw<usize> {
-    usize::try_from(bytes).map(|bytes| bytes.max(1)).map_err(|_| Code(CL_MEM_OBJECT_ALLOCATION_FAILURE))
-}
-
-/// All blocks, by address.
-#[derive(Debug, Default)]
-struct Blocks(BTreeMap<u64, Block>);
-
-impl Blocks {
-    /// The block that `bytes` bytes lie in, and where.
-    fn locate(&self, address: u64, bytes: usize) -> Option<(&Block, usize)> {
-        let (start, block) = self.0.range(..=address).next_back()?;
-        let offset = address - start;
-        let end = offset.checked_add(bytes as u64)?;
-        (end <= block.bytes).then_some((block, offset as usize))
-    }
-}
-
-#[derive(Debug)]
 pub(super) struct DeviceMemory {
     kind: Memory,
     align: u64,
@@ -109,14 +70,16 @@ pub(super) struct DeviceMemory {
     /// Are blocks memory that the host reaches too?
     is_shared: bool,
     blocks: RwLock<Blocks>,
-    /// In, and out.
-    staging: [Mutex<Staging>; 2],
+    /// What blocks are parts of, if they are.
+    slab: Option<Arc<Buffer>>,
+    /// In, out, and out aside.
+    staging: [Mutex<Staging>; 3],
 }
 
 impl DeviceMemory {
     pub(super) fn new(driver: &Driver, kind: Memory) -> Result<Self, String> {
         let Driver { context, peers, facts, .. } = driver;
-        let mut blocks = Blocks::default();
+        let mut slab = None;
         let marks = match kind {
             Memory::Driver => HeapKind::default().build(BASE, ADDRESSES),
             Memory::Slab { bytes, heap } => {
@@ -124,8 +87,9 @@ impl DeviceMemory {
                     let most = facts.largest_buffer;
                     return Err(format!("{bytes} bytes in one piece are wanted, the driver gives {most} at most"));
                 }
-                let block = Block::new(context, bytes).map_err(|e| format!("no buffer of {bytes} bytes: {e}"))?;
-                blocks.0.insert(BASE, block);
+                let size = usize::try_from(bytes).map_err(|e| e.to_string())?;
+                let buffer = context.buffer(size.max(1)).map_err(|e| format!("no buffer of {bytes} bytes: {e}"))?;
+                slab = Some(Arc::new(buffer));
                 heap.build(BASE, bytes)
             }
         };
@@ -142,7 +106,8 @@ impl DeviceMemory {
             align: facts.buffer_align,
             most,
             marks: Mutex::new(marks.map_err(|e| e.to_string())?),
-            blocks: RwLock::new(blocks),
+            blocks: RwLock::default(),
+            slab,
             staging: Default::default(),
         })
     }
@@ -180,8 +145,14 @@ impl DeviceMemory {
         let refuse = |kind, message: String| Err(DeviceError::new(info, Operation::Allocate, kind, message));
         let mut marks = self.marks.lock();
         let free = self.most.total.saturating_sub(marks.report().used);
-        if self.is_slab() {
-            return marks.allocate(bytes, self.align).map_err(|e| DeviceError::of_heap(info, Operation::Allocate, &e));
+        let mark = |marks: &mut Box<dyn MarkingSystem>| {
+            marks.allocate(bytes, self.align).map_err(|e| DeviceError::of_heap(info, Operation::Allocate, &e))
+        };
+        if let Some(slab) = &self.slab {
+            let address = mark(&mut marks)?;
+            let block = Block::part(slab, (address - BASE) as usize, bytes);
+            self.blocks.write().0.insert(address, block);
+            return Ok(address);
         }
         let full = |why: &str| {
             let message = format!("no room for {bytes} bytes: {free} of {} are free{why}", self.most.total);
@@ -190,8 +161,7 @@ impl DeviceMemory {
         if bytes > free {
             return full("");
         }
-        let address =
-            marks.allocate(bytes, self.align).map_err(|e| DeviceError::of_heap(info, Operation::Allocate, &e))?;
+        let address = mark(&mut marks)?;
         let Driver { context, peers, .. } = driver;
         match if self.is_shared { Block::shared(context, peers, bytes) } else { Block::new(context, bytes) } {
             Ok(block) => {
@@ -218,16 +188,14 @@ impl DeviceMemory {
         // The block goes before its address is another's.
         let mut marks = self.marks.lock();
         marks.free(address).map_err(|e| DeviceError::of_heap(info, Operation::Free, &e))?;
-        if !self.is_slab() {
-            self.blocks.write().0.remove(&address);
-        }
+        self.blocks.write().0.remove(&address);
         Ok(())
     }
 
     /// The block at this address as the host reaches it.
     pub(super) fn lend(&self, address: u64) -> Option<Lent> {
         let blocks = self.blocks.read();
-        let shared = blocks.0.get(&address)?.shared.as_ref()?;
+        let shared = blocks.0.get(&address)?.storage.lend()?;
         // SAFETY: memory of a driver, which has given each byte some value; aligned to `svm::ALIGN`; `free` waits for what
         // the device is asked to do with it.
         Some(unsafe { Lent::new(shared.start()) })
@@ -247,9 +215,7 @@ impl DeviceMemory {
 
     /// Where a span lies.
     pub(super) fn locate(&self, info: &DeviceInfo, operation: Operation, span: &Span) -> Result<Place, DeviceError> {
-        let blocks = self.blocks.read();
-        let found = blocks.locate(span.address, span.rows.extent());
-        let found = found.map(|(block, offset)| Place::of(&block.buffer, block.shared.as_ref(), offset));
+        let found = self.blocks.read().locate(span.address, span.rows.extent());
         found.ok_or_else(|| {
             let message = format!("no block of {} holds all of what begins at {:#x}", info.name, span.address);
             DeviceError::new(info, operation, DeviceErrorKind::Invalid, message)
@@ -264,8 +230,8 @@ impl DeviceMemory {
         to: &Span,
     ) -> Result<(), DeviceError> {
         DeviceError::check_shapes(info, Operation::Upload, from.rows(), &to.rows)?;
-        let Place { buffer, shared, offset } = self.locate(info, Operation::Upload, to)?;
-        if let Some(shared) = shared.filter(|_| driver.queue.is_idle()) {
+        let Place { storage, offset } = self.locate(info, Operation::Upload, to)?;
+        if let Some(shared) = storage.shared.as_ref().filter(|_| driver.queue.is_idle()) {
             for i in 0..to.rows.rows {
                 // SAFETY: all rows are in the block (`locate`), the device is at nothing, and whoever asks for a copy keeps others
                 // away from both ends.
@@ -273,12 +239,14 @@ impl DeviceMemory {
             }
             return Ok(());
         }
-        let [staging, _] = &self.staging;
+        let [staging, ..] = &self.staging;
+        let place = at(&storage.buffer, offset, &to.rows);
         let done = match from.whole().filter(|_| to.rows.is_run()) {
-            Some(bytes) => staging.lock().write(driver, bytes, at(&buffer, offset, &to.rows)),
+            Some(bytes) => staging.lock().write(driver, bytes, place),
             None if to.rows.bytes() == 0 => Ok(()),
-            None => driver.queue.write_rows(from, at(&buffer, offset, &to.rows)),
+            None => driver.queue.write_rows(from, place),
         };
+        storage.last_use.note(driver.queue.given());
         // What comes next begins with it.
         done.map_err(|code| failed(info, Operation::Upload, code))
     }
@@ -291,27 +259,41 @@ impl DeviceMemory {
         to: &mut HostTarget<'_>,
     ) -> Result<(), DeviceError> {
         DeviceError::check_shapes(info, Operation::Download, &from.rows, to.rows())?;
-        let Place { buffer, shared, offset } = self.locate(info, Operation::Download, from)?;
-        if let Some(shared) = shared {
-            driver.queue.finish().map_err(|code| failed(info, Operation::Download, code))?;
+        let Place { storage, offset } = self.locate(info, Operation::Download, from)?;
+        let (last, failed) = (storage.last_use.get(), |code| failed(info, Operation::Download, code));
+        if let Some(shared) = &storage.shared {
+            driver.queue.reach(last).map_err(failed)?;
             for i in 0..from.rows.rows {
-                // SAFETY: all rows are in the block (`locate`), the device is through with what was asked for before, and whoever asks
+                // SAFETY: all rows are in the block (`locate`), the device is through with what was asked for there before, and whoever asks
                 // for a copy keeps writers away from its source.
                 unsafe { shared.load(offset + i * from.rows.pitch, to.row(i)) };
             }
             return Ok(());
         }
-        let place = at(&buffer, offset, &from.rows);
-        let [_, staging] = &self.staging;
+        let place = at(&storage.buffer, offset, &from.rows);
+        let (queue, staging) = self.way_out(driver, last).map_err(failed)?;
         let done = match to.whole().filter(|_| from.rows.is_run()) {
             _ if from.rows.bytes() == 0 => Ok(()),
-            Some(bytes) => staging.lock().read(driver, place, bytes),
-            None => driver.queue.read_rows(place, to),
+            Some(bytes) => staging.lock().read(driver, queue, place, bytes),
+            None => queue.read_rows(place, to),
         };
-        done.map_err(|code| failed(info, Operation::Download, code))
+        done.map_err(failed)
     }
 
-    /// From a block of this memory, or of a peer's, which is of the same context.
+    /// By which queue, and through which slots, copies out come after this command: by the second one, once the command is
+    /// over, if more is queued behind it.
+    fn way_out<'d>(&'d self, driver: &'d Driver, last: u64) -> Raw<(&'d Queue, &'d Mutex<Staging>)> {
+        let (queue, [_, out, aside]) = (&*driver.queue, &self.staging);
+        if queue.is_idle() || last >= queue.given() {
+            return Ok((queue, out));
+        }
+        let Some(second) = driver.aside() else { return Ok((queue, out)) };
+        queue.reach(last)?;
+        Ok((second, aside))
+    }
+
+    /// From a block of this memory, or of a peer's, which is of the same context. Gives the place that it was copied from, for which
+    /// somebody has to note what uses it.
     pub(super) fn copy(
         &self,
         info: &DeviceInfo,
@@ -319,10 +301,10 @@ impl DeviceMemory {
         (source, peer): (&Self, &Driver),
         from: &Span,
         to: &Span,
-    ) -> Result<(), DeviceError> {
+    ) -> Result<Place, DeviceError> {
         DeviceError::check_shapes(info, Operation::Copy, &from.rows, &to.rows)?;
         let (start, end) = (source.locate(info, Operation::Copy, from)?, self.locate(info, Operation::Copy, to)?);
-        if let (Some(source), Some(target)) = (&start.shared, &end.shared)
+        if let (Some(source), Some(target)) = (&start.storage.shared, &end.storage.shared)
             && [driver, peer].iter().all(|driver| driver.queue.is_idle())
         {
             for i in 0..to.rows.rows {
@@ -331,24 +313,11 @@ impl DeviceMemory {
                 // keeps others away from both ends.
                 unsafe { target.take(at, source, row, to.rows.row_bytes) };
             }
-            return Ok(());
+            return Ok(start);
         }
-        copy(driver, (&start.buffer, start.offset, &from.rows), (&end.buffer, end.offset, &to.rows))
-            .map_err(|code| failed(info, Operation::Copy, code))
-    }
-}
-
-/// Where a span lies: in which buffer, over which memory if the host reaches it too, and from which byte on.
-#[derive(Clone)]
-pub(super) struct Place {
-    pub(super) buffer: Arc<Buffer>,
-    pub(super) shared: Option<Arc<Svm>>,
-    pub(super) offset: usize,
-}
-
-impl Place {
-    pub(super) fn of(buffer: &Arc<Buffer>, shared: Option<&Arc<Svm>>, offset: usize) -> Self {
-        Self { buffer: buffer.clone(), shared: shared.cloned(), offset }
+        let done = copy(driver, (start.buffer(), start.offset, &from.rows), (end.buffer(), end.offset, &to.rows));
+        end.storage.last_use.note(driver.queue.given());
+        done.map(|()| start).map_err(|code| failed(info, Operation::Copy, code))
     }
 }
 

@@ -8,8 +8,8 @@
 //!   ([`Memory`]). Devices of one platform share a context, so copies between
 //!   them are direct, unless they have such a buffer: no two devices may work on one at once.
 //! * **Order.** One queue a device, worked off in order. Launches are queued
-//!   and not waited for, nor are small copies in, and those between devices; copies out are. What
-//!   fails in between shows at the next operation, and loses the device.
+//!   and not waited for, nor are small copies in, and those between devices; copies out are, and come after what was queued
+//!   at their block, beside the rest. What fails in between shows at the next operation, and loses the device.
 //! * **Kernels** are OpenCL C, in `kernels/`, built on first use and kept on disk. They take
 //!   buffers and offsets, never parts of buffers: drivers differ in which parts they allow, and two in three
 //!   do not check. Only kernels of the user's get parts, where these are aligned, and otherwise a copy.
@@ -21,6 +21,7 @@
 //! Who checks what: operands are inside their blocks and fit the call (`memory`, `op`); that
 //! they are inside a live buffer, and aligned for their elements, is checked here.
 
+mod blocks;
 mod commands;
 mod driver;
 mod fft;
@@ -36,6 +37,8 @@ mod scratch;
 mod sharing;
 mod staging;
 mod svm;
+#[cfg(test)]
+mod tests;
 mod user;
 
 pub use memory::Memory;
@@ -201,7 +204,7 @@ impl Device for OpenCl {
     fn download(&self, from: &Span, to: &mut HostTarget<'_>) -> Result<(), DeviceError> {
         let _turn = self.turn();
         let done = self.memory.read(&self.info, &self.driver, from, to);
-        // All that was queued before is over now.
+        // What was queued before at its source is over now.
         self.check(Operation::Download)?;
         self.seen(done)
     }
@@ -209,7 +212,8 @@ impl Device for OpenCl {
     fn copy_within(&self, from: &Span, to: &Span) -> Result<(), DeviceError> {
         let _turn = self.turn();
         self.check(Operation::Copy)?;
-        self.seen(self.memory.copy(&self.info, &self.driver, (&self.memory, &self.driver), from, to))
+        let source = self.memory.copy(&self.info, &self.driver, (&self.memory, &self.driver), from, to);
+        self.seen(source).map(|source| source.storage.last_use.note(self.driver.queue.given()))
     }
 
     /// From a device of the same platform whose blocks are buffers of their own, as this one's are. The two queues wait for
@@ -232,9 +236,10 @@ impl Device for OpenCl {
             return self.seen(done.and(queue.finish().map_err(failed)));
         }
         queue.comes_after(others).map_err(failed)?;
-        let done = self.memory.copy(&self.info, &self.driver, (&peer.memory, &peer.driver), from, to);
+        let source = self.memory.copy(&self.info, &self.driver, (&peer.memory, &peer.driver), from, to);
         // The peer goes on, and may write what is read here, but not before that is over.
-        self.seen(done.and(others.comes_after(queue).map_err(failed)))
+        let after = others.comes_after(queue).map_err(failed);
+        self.seen(source.and_then(|source| after.map(|()| source.storage.last_use.note(others.given()))))
     }
 
     fn launch(&self, _unit: usize, call: &Call, operands: &[Operand<'_>]) -> Result<(), DeviceError> {

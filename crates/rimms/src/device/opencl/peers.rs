@@ -4,10 +4,9 @@
 //! be at them. A piece is known from when it is [listed](Peers::list) until the listing is dropped, before
 //! which its owner has [waited](Peers::finish) for all queues.
 
-use super::memory::Place;
+use super::blocks::{Place, Storage};
 use super::queue::Queue;
-use super::raw::{Buffer, Result};
-use super::svm::Svm;
+use super::raw::Result;
 use parking_lot::RwLock;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
@@ -20,12 +19,10 @@ pub(super) struct Peers {
     pieces: RwLock<BTreeMap<u64, Piece>>,
 }
 
-/// A piece, and the buffer over it.
 #[derive(Debug)]
 struct Piece {
     bytes: u64,
-    buffer: Arc<Buffer>,
-    memory: Arc<Svm>,
+    storage: Arc<Storage>,
 }
 
 impl Peers {
@@ -43,11 +40,11 @@ impl Peers {
         queues.iter().filter_map(Weak::upgrade).map(|queue| queue.finish()).fold(Ok(()), Result::and)
     }
 
-    /// Lists a piece of so many bytes.
-    pub(super) fn list(self: &Arc<Self>, bytes: u64, buffer: &Arc<Buffer>, memory: &Arc<Svm>) -> Listing {
-        let address = memory.start().addr().get() as u64;
-        self.pieces.write().insert(address, Piece { bytes, buffer: buffer.clone(), memory: memory.clone() });
-        Listing { peers: self.clone(), address }
+    /// Lists a piece of so many bytes, if the host reaches it.
+    pub(super) fn list(self: &Arc<Self>, bytes: u64, storage: &Arc<Storage>) -> Option<Listing> {
+        let address = storage.shared.as_ref()?.start().addr().get() as u64;
+        self.pieces.write().insert(address, Piece { bytes, storage: storage.clone() });
+        Some(Listing { peers: self.clone(), address })
     }
 
     /// Where `bytes` bytes of the host's memory lie.
@@ -56,7 +53,7 @@ impl Peers {
         let (start, piece) = pieces.range(..=address).next_back()?;
         let offset = address - start;
         let end = offset.checked_add(bytes as u64)?;
-        (end <= piece.bytes).then(|| Place::of(&piece.buffer, Some(&piece.memory), offset as usize))
+        (end <= piece.bytes).then(|| Place::of(&piece.storage, offset as usize))
     }
 }
 

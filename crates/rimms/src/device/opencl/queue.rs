@@ -10,17 +10,17 @@ use cl3::types::cl_int;
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::ffi::c_void;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Release};
+use std::sync::{Arc, OnceLock};
 
 /// Commands whose end was not seen yet, before somebody looks whether some have ended.
 const UNSEEN: usize = 64;
 
 /// Commands of one device, run in order.
 ///
-/// One thread at a time hands commands over, though OpenCL allows more: a driver that runs them in that thread
-/// (PoCL's `basic`, up to 3.1 at least) waits for itself for ever when another comes in between. Nobody has the turn while he waits for
-/// a command.
+/// One thread at a time hands commands over, to all queues of a device together, though OpenCL allows more: a driver that runs
+/// them in that thread (PoCL's `basic`, up to 3.1 at least) waits for itself for ever when another comes in between. Nobody has the
+/// turn while he waits for a command.
 #[derive(Debug)]
 pub(super) struct Queue {
     handle: QueueHandle,
@@ -30,6 +30,8 @@ pub(super) struct Queue {
     given: AtomicU64,
     over: AtomicU64,
     failure: OnceLock<Code>,
+    /// The one whose turn and failure are this one's too.
+    first: Option<Arc<Queue>>,
 }
 
 /// Commands whose end was not seen, in order; the last of them is the last that was handed over.
@@ -44,7 +46,12 @@ impl Queue {
     pub(super) fn new(context: &Context, device: Id) -> Result<Self> {
         let turn = Mutex::new(Unseen { events: VecDeque::new(), first: 1 });
         let (given, over) = (AtomicU64::new(0), AtomicU64::new(0));
-        Ok(Self { handle: context.queue(device)?, turn, given, over, failure: OnceLock::new() })
+        Ok(Self { handle: context.queue(device)?, turn, given, over, failure: OnceLock::new(), first: None })
+    }
+
+    /// One more of the same device. Whoever hands commands over to either has both to himself; neither waits for the other's.
+    pub(super) fn beside(first: &Arc<Self>, context: &Context, device: Id) -> Result<Self> {
+        Ok(Self { first: Some(first.clone()), ..Self::new(context, device)? })
     }
 
     pub(super) fn raw(&self) -> *mut c_void {
@@ -66,6 +73,7 @@ impl Queue {
         &self,
         command: impl FnOnce(*mut c_void) -> std::result::Result<*mut c_void, cl_int>,
     ) -> Result<u64> {
+        let _first = self.first.as_deref().map(|first| first.turn.lock());
         let mut unseen = self.turn.lock();
         let event = Event::new(command(self.raw()))?;
         unseen.events.push_back(event);
@@ -104,9 +112,14 @@ impl Queue {
         self.wait(self.enqueue(command)?)
     }
 
+    /// The number of the command that was handed over last.
+    pub(super) fn given(&self) -> u64 {
+        self.given.load(Acquire)
+    }
+
     /// Is all that was handed over known to be over? Does not look.
     pub(super) fn is_idle(&self) -> bool {
-        self.over.load(Acquire) >= self.given.load(Acquire)
+        self.over.load(Acquire) >= self.given()
     }
 
     /// Is this command known to be over?
@@ -119,8 +132,13 @@ impl Queue {
 
     /// Waits until all that is queued is over. How it ended is told by [`failure`](Self::failure).
     pub(super) fn finish(&self) -> Result<()> {
-        let last = self.given.load(Acquire);
-        self.wait_for(last, None)
+        self.reach(u64::MAX)
+    }
+
+    /// Waits until this command is over and those before it, or all where there are fewer. How they ended is told by
+    /// [`failure`](Self::failure).
+    pub(super) fn reach(&self, number: u64) -> Result<()> {
+        self.wait_for(number.min(self.given()), None)
     }
 
     /// Waits until this command is over.
@@ -171,7 +189,7 @@ impl Queue {
         {
             match outcome {
                 Err(code) if asked == Some(unseen.first) => failed = Some(code),
-                Err(code) => drop(self.failure.set(code)),
+                Err(code) => drop(self.first.as_deref().unwrap_or(self).failure.set(code)),
                 Ok(()) => {}
             }
             unseen.events.pop_front();

@@ -1,6 +1,6 @@
 //! Pinned host memory that copies go through, so that nobody waits for those in, and the device has a fast way out.
 //!
-//! Owns [`Staging`], one for each direction: a few slots that are made on first use. The bytes of a
+//! Owns [`Staging`], one for each direction and queue: a few slots that are made on first use. The bytes of a
 //! copy in are put into the slot that was used longest ago, once the command
 //! that used it is over, and the device takes them from there in its own time. A copy out fills one slot while another
 //! is emptied.
@@ -10,6 +10,7 @@
 
 use super::commands::{At, Mapped};
 use super::driver::Driver;
+use super::queue::Queue;
 use super::raw::Result;
 use std::collections::VecDeque;
 
@@ -45,7 +46,7 @@ impl Staging {
         for (i, part) in bytes.chunks(SLOT).enumerate() {
             let to = At { offset: to.offset + i * SLOT, ..to };
             // Without room for a slot there is still the way that waits.
-            let Ok(at) = self.next(driver) else {
+            let Ok(at) = self.next(driver, &driver.queue) else {
                 driver.queue.write(part, to)?;
                 continue;
             };
@@ -58,36 +59,36 @@ impl Staging {
         Ok(())
     }
 
-    /// Device → host. Returns when the bytes are there.
-    pub(super) fn read(&mut self, driver: &Driver, from: At<'_>, bytes: &mut [u8]) -> Result<()> {
+    /// Device → host, by this queue. Returns when the bytes are there.
+    pub(super) fn read(&mut self, driver: &Driver, queue: &Queue, from: At<'_>, bytes: &mut [u8]) -> Result<()> {
         if driver.facts.is_unified {
-            return driver.queue.read(from, bytes);
+            return queue.read(from, bytes);
         }
         let mut filling: VecDeque<(usize, &mut [u8])> = VecDeque::with_capacity(FILLING);
         for (i, part) in bytes.chunks_mut(SLOT).enumerate() {
             let from = At { offset: from.offset + i * SLOT, ..from };
             while filling.len() >= FILLING.min(self.slots.len().max(1)) {
-                self.empty(driver, filling.pop_front())?;
+                self.empty(queue, filling.pop_front())?;
             }
-            let Ok(at) = self.next(driver) else {
-                driver.queue.read(from, part)?;
+            let Ok(at) = self.next(driver, queue) else {
+                queue.read(from, part)?;
                 continue;
             };
             let Some(slot) = self.slots.get_mut(at) else { continue };
             let Some(room) = slot.memory.bytes().get_mut(..part.len()) else { continue };
             // SAFETY: the slot is nobody else's until its user is over: `empty` waits for that, or whoever takes it next.
-            slot.user = unsafe { driver.queue.read_later(from, room) }?;
-            driver.queue.flush()?;
+            slot.user = unsafe { queue.read_later(from, room) }?;
+            queue.flush()?;
             filling.push_back((at, part));
         }
-        filling.into_iter().try_for_each(|part| self.empty(driver, Some(part)))
+        filling.into_iter().try_for_each(|part| self.empty(queue, Some(part)))
     }
 
     /// Takes what a slot was filled with.
-    fn empty(&mut self, driver: &Driver, filled: Option<(usize, &mut [u8])>) -> Result<()> {
+    fn empty(&mut self, queue: &Queue, filled: Option<(usize, &mut [u8])>) -> Result<()> {
         let Some((at, part)) = filled else { return Ok(()) };
         let Some(slot) = self.slots.get_mut(at) else { return Ok(()) };
-        driver.queue.wait(slot.user)?;
+        queue.wait(slot.user)?;
         if let Some(room) = slot.memory.bytes().get(..part.len()) {
             part.copy_from_slice(room);
         }
@@ -95,8 +96,7 @@ impl Staging {
     }
 
     /// A slot that no command uses.
-    fn next(&mut self, driver: &Driver) -> Result<usize> {
-        let queue = &driver.queue;
+    fn next(&mut self, driver: &Driver, queue: &Queue) -> Result<usize> {
         if self.slots.len() < SLOTS && self.slots.iter().all(|slot| !queue.is_over(slot.user)) {
             let made = Mapped::new(&driver.context, queue, SLOT);
             match made {

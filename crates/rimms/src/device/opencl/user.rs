@@ -4,9 +4,9 @@
 //! its block does is that block's buffer; one that begins where a part of a buffer may is such
 //! a part; in memory that the host reaches too, both are what they are, an address. Others, and tiles, are copied on the device to a buffer of their own, and back if they are written.
 
+use super::blocks::{self, Storage};
 use super::commands::{Arg, Range};
 use super::launch::{Args, Job, Place};
-use super::memory;
 use super::raw::Buffer;
 use super::svm::Svm;
 use crate::device::{DeviceError, DeviceErrorKind, Operand, Rows};
@@ -16,13 +16,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// An operand as the kernel takes it.
-enum Given {
+enum Given<'a> {
     Buffer(Arc<Buffer>),
-    Shared(Arc<Svm>, usize),
+    /// In memory that the host reaches too.
+    Shared(&'a Svm, usize),
     Copy(Arc<Buffer>),
 }
 
-impl Given {
+impl Given<'_> {
     fn arg(&self) -> Arg<'_> {
         match self {
             Self::Buffer(buffer) | Self::Copy(buffer) => Arg::Buffer(buffer),
@@ -56,7 +57,7 @@ pub(super) fn run(job: &Job<'_>, user: &UserCall, operands: &[Operand<'_>]) -> R
         return Err(said(why.into()));
     }
     let given = job.places.iter().zip(operands).map(|(place, operand)| give(job, place, operand));
-    let given = given.collect::<Result<SmallVec<[Given; 4]>, DeviceError>>()?;
+    let given = given.collect::<Result<SmallVec<[Given<'_>; 4]>, DeviceError>>()?;
     let mut args: Args<'_> = given.iter().map(Given::arg).collect();
     args.extend(launch.args.iter().map(|arg| match arg {
         ClArg::Value(bytes) => Arg::Value(bytes),
@@ -69,7 +70,7 @@ pub(super) fn run(job: &Job<'_>, user: &UserCall, operands: &[Operand<'_>]) -> R
             && operand.role().writes()
         {
             let Place { first, rows, .. } = place;
-            job.copy((copy, 0, &packed(rows)), (&first.buffer, first.offset, rows))?;
+            job.copy((copy, 0, &packed(rows)), (first.buffer(), first.offset, rows))?;
         }
     }
     Ok(())
@@ -80,13 +81,14 @@ fn packed(rows: &Rows) -> Rows {
     Rows { pitch: rows.row_bytes, ..*rows }
 }
 
-fn give(job: &Job<'_>, place: &Place, operand: &Operand<'_>) -> Result<Given, DeviceError> {
-    let Place { first: memory::Place { buffer, shared, offset }, rows, .. } = place;
+fn give<'p>(job: &Job<'_>, place: &'p Place, operand: &Operand<'_>) -> Result<Given<'p>, DeviceError> {
+    let Place { first: blocks::Place { storage, offset }, rows, .. } = place;
+    let Storage { buffer, shared, .. } = &**storage;
     // Kernels may rely on the alignment that parts of buffers have.
     let align = job.device.driver.facts.buffer_align as usize;
     if rows.is_run() && offset.is_multiple_of(align) {
         return match shared {
-            Some(shared) => Ok(Given::Shared(shared.clone(), *offset)),
+            Some(shared) => Ok(Given::Shared(shared, *offset)),
             None if *offset == 0 => Ok(Given::Buffer(buffer.clone())),
             None => {
                 let part = buffer.part(*offset, rows.bytes()).map_err(|code| job.failed(code))?;

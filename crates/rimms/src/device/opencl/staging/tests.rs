@@ -18,7 +18,7 @@ fn driver() -> Option<Driver> {
 #[test]
 fn what_goes_in_through_a_few_slots_comes_out_through_a_few() {
     let Some(driver) = driver() else { return };
-    let (mut inward, mut outward) = (Staging::default(), Staging::default());
+    let [mut inward, mut outward, mut beside] = <[Staging; 3]>::default();
     let most = 3 * SLOTS * SLOT + 17;
     let buffer = driver.context.buffer(most).unwrap();
     for (seed, len) in [1, SLOT - 1, SLOT, SLOT + 1, most].into_iter().enumerate() {
@@ -26,9 +26,15 @@ fn what_goes_in_through_a_few_slots_comes_out_through_a_few() {
         let bytes: Vec<u8> = (0..len).map(|i| (i % 251 + seed) as u8).collect();
         inward.write(&driver, &bytes, place).unwrap();
         let mut found = vec![0; len];
-        outward.read(&driver, place, &mut found).unwrap();
+        outward.read(&driver, &driver.queue, place, &mut found).unwrap();
         assert!(found == bytes, "{len} bytes");
+        // What was put in is over now.
+        let Some(aside) = driver.aside() else { continue };
+        found.fill(0);
+        beside.read(&driver, aside, place, &mut found).unwrap();
+        assert!(found == bytes, "{len} bytes by the second queue");
     }
     assert!(outward.slots.len() <= SLOTS && inward.slots.len() <= SLOTS);
     assert!(!outward.slots.is_empty(), "copies out are staged");
+    assert_eq!(beside.slots.is_empty(), driver.aside().is_none());
 }
