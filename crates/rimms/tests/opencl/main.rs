@@ -42,7 +42,7 @@ fn devices_that_can_wait_for_each_other_run_programs() {
 
 #[test]
 fn pocl_copies_out_beside_kernels() {
-    Driver::pocl_threads().passes("overlap::", 60);
+    Driver::pocl_threads().passes("overlap::");
 }
 
 #[test]

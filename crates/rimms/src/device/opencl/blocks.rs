@@ -34,14 +34,19 @@ impl LastUse {
         self.0.fetch_max(command, Relaxed);
     }
 
-    /// From now on others may use it without saying so: it is used by all that is queued.
-    fn lend(&self) {
+    /// From now on others may use it without saying so: it is used by all that is queued, on other devices too.
+    pub(super) fn lose_track(&self) {
         self.note(u64::MAX);
     }
 
     /// Its number; more than there are where nobody knows.
     pub(super) fn get(&self) -> u64 {
         self.0.load(Relaxed)
+    }
+
+    /// Its number, if anybody knows.
+    pub(super) fn known(&self) -> Option<u64> {
+        Some(self.get()).filter(|number| *number < u64::MAX)
     }
 }
 
@@ -61,7 +66,7 @@ impl Storage {
     /// As the host reaches it, from now on at any time; so do other devices then.
     pub(super) fn lend(&self) -> Option<&Svm> {
         let shared = self.shared.as_ref()?;
-        self.last_use.lend();
+        self.last_use.lose_track();
         Some(shared)
     }
 }

@@ -181,9 +181,11 @@ impl DeviceMemory {
     }
 
     pub(super) fn free(&self, info: &DeviceInfo, driver: &Driver, address: u64) -> Result<(), DeviceError> {
-        // A driver keeps a buffer until its commands are over, but not memory that the host reaches too, and others may be at.
+        // A driver keeps a buffer until its commands are over, but not memory that the host reaches too.
         if self.is_shared {
-            driver.peers.finish().map_err(|code| failed(info, Operation::Free, code))?;
+            let last = self.blocks.read().0.get(&address).and_then(|block| block.storage.last_use.known());
+            let waited = last.map_or_else(|| driver.peers.finish(), |last| driver.queue.reach(last));
+            waited.map_err(|code| failed(info, Operation::Free, code))?;
         }
         // The block goes before its address is another's.
         let mut marks = self.marks.lock();

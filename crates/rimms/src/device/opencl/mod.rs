@@ -239,7 +239,16 @@ impl Device for OpenCl {
         let source = self.memory.copy(&self.info, &self.driver, (&peer.memory, &peer.driver), from, to);
         // The peer goes on, and may write what is read here, but not before that is over.
         let after = others.comes_after(queue).map_err(failed);
-        self.seen(source.and_then(|source| after.map(|()| source.storage.last_use.note(others.given()))))
+        self.seen(source.and_then(|source| match after {
+            Ok(()) => {
+                source.storage.last_use.note(others.given());
+                Ok(())
+            }
+            Err(error) => {
+                source.storage.last_use.lose_track();
+                Err(error)
+            }
+        }))
     }
 
     fn launch(&self, _unit: usize, call: &Call, operands: &[Operand<'_>]) -> Result<(), DeviceError> {
