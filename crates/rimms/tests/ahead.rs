@@ -32,7 +32,13 @@ struct Full {
 
 impl Full {
     fn new(device: Arc<dyn Device>, mode: MemoryMode) -> Self {
-        let rt = Runtime::builder().cpus(0).shared_device(device).memory_mode(mode).build().unwrap();
+        let rt = Runtime::builder()
+            .cpus(0)
+            .shared_device(device)
+            .memory_mode(mode)
+            .write_back_ahead_from(Duration::ZERO)
+            .build()
+            .unwrap();
         let mut data: Vec<HeteData<f32>> = (0..6).map(|_| rt.alloc(LEN).unwrap()).collect();
         for at in [4, 0, 1, 2, 3] {
             rt.blocking().fill(at as f32, &mut data[at]).unwrap();
@@ -123,7 +129,13 @@ fn what_the_busy_call_uses_is_written_back_when_it_is_through() {
 #[test]
 fn where_the_mode_knows_one_valid_copy_only_nothing_is_written_ahead() {
     for mode in [MemoryMode::LastResource, MemoryMode::Reference] {
-        let rt = Runtime::builder().cpus(0).device(acc()).memory_mode(mode).build().unwrap();
+        let rt = Runtime::builder()
+            .cpus(0)
+            .device(acc())
+            .memory_mode(mode)
+            .write_back_ahead_from(Duration::ZERO)
+            .build()
+            .unwrap();
         let mut data: Vec<HeteData<f32>> = (0..12).map(|_| rt.alloc(LEN).unwrap()).collect();
         for round in 0..3 {
             for (i, x) in data.iter_mut().enumerate() {
@@ -236,7 +248,7 @@ proptest! {
         let tight = Sim::acc("acc0", room * 4 * 4 * QUARTER as u64, Default::default()).unwrap();
         let other = Sim::acc("acc1", 1 << 16, Default::default()).unwrap();
         let devices = Runtime::builder().cpus(0).device(tight).device(other);
-        let builder = devices.write_back_ahead_from(1);
+        let builder = devices.write_back_ahead_from(Duration::ZERO);
         let builder = if is_watched { builder.watchdog(Duration::from_secs(20), |r| eprintln!("{r}")) } else { builder };
         let rt = builder.build().unwrap();
         let on = [rt.on("acc0").unwrap(), rt.on("acc1").unwrap()];

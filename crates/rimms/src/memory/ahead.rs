@@ -16,6 +16,7 @@ use super::registry::{Candidate, Foresight};
 use super::resources::Resources;
 use crate::coherence::{MemoryMode, ResourceId};
 use smallvec::SmallVec;
+use std::time::Duration;
 
 /// A call to come, as far as its places on `r` matter.
 pub(crate) struct Coming {
@@ -37,13 +38,13 @@ impl Coming {
         Self { r, needed: needed.collect() }
     }
 
-    /// What has to be written back before the call finds room on its device, as things are, if that is something, and at
-    /// least `from` bytes are missing.
+    /// What has to be written back before the call finds room on its device, as things are, if that is something, and to copy
+    /// so much as is missing is expected to take that long at least.
     pub(crate) fn write_backs(
         &self,
         resources: &Resources,
         foresight: &dyn Foresight,
-        from: u64,
+        worthwhile: Duration,
     ) -> Option<WriteBacks> {
         let r = self.r;
         if resources.mode != MemoryMode::ValidSet || resources.is_lost(r) {
@@ -54,7 +55,8 @@ impl Coming {
         let footprint = |(_, region): &(Owned, Region)| device.footprint(region.rows.bytes() as u64);
         let wanted = self.needed.iter().filter(has_none).map(footprint).fold(0, u64::saturating_add);
         let missing = wanted.saturating_sub(if wanted == 0 { 0 } else { device.usage().free });
-        if missing < from.max(1) {
+        let expected_ns = resources.links.estimate(r, ResourceId::HOST, missing as usize);
+        if missing == 0 || expected_ns < worthwhile.as_nanos() as f64 {
             return None;
         }
         let mut blocks = resources.registry(r).blocks(|datum, region| {

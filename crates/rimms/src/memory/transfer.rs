@@ -82,9 +82,10 @@ pub(super) fn make(datum: &Datum, region: &Region, step: Move, cause: Cause) -> 
     }
     let at = |r: ResourceId| if r.is_host() { None } else { resources.operation(r) };
     let _operations = (at(from.resource), at(to.resource));
-    // What is still queued is no part of what the copy takes; the copy itself is. What is written back is not measured: it would
-    // have to wait for calls that it has nothing to do with, and so would what needs its room.
-    let is_measured = cause != Cause::Eviction && resources.links.is_due(from.resource, to.resource, bytes);
+    // What is still queued is no part of what the copy takes; the copy itself is. To measure what is written back would mean to
+    // wait for calls that it has nothing to do with, and so would what needs its room.
+    let is_beside_calls = cause == Cause::Eviction && device(from.resource).queues_launches();
+    let is_measured = !is_beside_calls && resources.links.is_due(from.resource, to.resource, bytes);
     let finish = || {
         let mut ends = [from.resource, to.resource].into_iter().filter(|r| is_measured && !r.is_host());
         ends.try_for_each(|r| device(r).finish().map_err(failed))

@@ -19,8 +19,8 @@ use std::time::Duration;
 /// Bytes of what nobody has asked to share, at least: to allocate memory that is shared costs more than plain memory.
 const SMALL: usize = 4096;
 
-/// For less missing room handing the copies to another thread takes about as long as making them.
-const WORTHWHILE: u64 = 64 << 10;
+/// To hand copies that take less to another thread, and bytes to another core, costs about what is gained.
+const WORTHWHILE: Duration = Duration::from_micros(200);
 
 /// Chooses PEs, devices, memory mode and policy. Made by [`Runtime::builder`].
 ///
@@ -47,7 +47,7 @@ pub struct RuntimeBuilder {
     time_limit: Option<Duration>,
     watch: Option<Watch>,
     keeps_timeline: bool,
-    ahead_from: u64,
+    ahead_from: Duration,
 }
 
 /// Costs that are known before the first call.
@@ -159,21 +159,22 @@ impl RuntimeBuilder {
         self
     }
 
-    /// From how many missing bytes on room is made ahead of need; 64 KiB by default, `u64::MAX` for never.
+    /// How long copies have to take to be made ahead of need; by default 200 µs, [`Duration::MAX`] for never.
     ///
-    /// While a device is at a queued call, and the next one in the queue has so much less room there than it needs, what
+    /// While a device is at a queued call, and the next one in the queue has less room there than it needs, what
     /// will have to go and is nowhere else is written back from another thread: the next call has to drive it out only. In mode
     /// `valid-set`, and without a [time limit](Self::time_limit); a device that [queues](Device::queues_launches)
-    /// launches needs no other thread for that. Where the guess is wrong (calls that are queued later
-    /// need something else), a block was copied for nothing.
+    /// launches needs no other thread for that. What copies take is known from those before. Where the guess is wrong (calls that are
+    /// queued later need something else), a block was copied for nothing.
     ///
     /// ```
     /// # use rimms::Runtime;
-    /// let rt = Runtime::builder().cpus(1).write_back_ahead_from(1 << 20).build()?;
+    /// # use std::time::Duration;
+    /// let rt = Runtime::builder().cpus(1).write_back_ahead_from(Duration::from_millis(1)).build()?;
     /// # Ok::<(), rimms::Error>(())
     /// ```
-    pub fn write_back_ahead_from(mut self, bytes: u64) -> Self {
-        self.ahead_from = bytes;
+    pub fn write_back_ahead_from(mut self, copies: Duration) -> Self {
+        self.ahead_from = copies;
         self
     }
 

@@ -98,8 +98,8 @@ struct Shared {
     turn: AtomicUsize,
     /// How long a device may be at one operation.
     time_limit: Option<Duration>,
-    /// From how many missing bytes on room is made ahead of need.
-    ahead_from: u64,
+    /// How long copies have to take to be made ahead of need.
+    ahead_from: Duration,
     /// Is somebody looking at what the workers do?
     is_watched: bool,
 }

@@ -49,8 +49,8 @@ pub(crate) struct Setting {
     cpus: usize,
     accelerators: Vec<Accelerator>,
     is_watched: bool,
-    /// Blocks here are smaller than those that are written back ahead of need by default.
-    ahead_from: u64,
+    /// Copies here take less than those that are made ahead of need by default.
+    ahead_from: Duration,
     /// On OpenCL devices in place of simulated ones.
     #[cfg(feature = "opencl")]
     opencl: Option<Memory>,
@@ -93,7 +93,7 @@ impl Setting {
             cpus: one_of(rng, &[0, 1, 2, 2]),
             accelerators,
             is_watched: rng.random_bool(0.5),
-            ahead_from: one_of(rng, &[1, 1, u64::MAX]),
+            ahead_from: one_of(rng, &[Duration::ZERO, Duration::ZERO, Duration::MAX]),
             #[cfg(feature = "opencl")]
             opencl: None,
             #[cfg(feature = "opencl")]

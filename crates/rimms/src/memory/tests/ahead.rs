@@ -5,6 +5,7 @@ use super::victims::Reads;
 use super::{dirty, resources, written};
 use crate::coherence::ResourceId;
 use crate::op::Role;
+use std::time::Duration;
 
 const BLOCK: usize = 1024;
 
@@ -33,10 +34,10 @@ impl Four {
     }
 
     /// What a call on these makes be written back, when those in `to_come` are read after it; and that is done.
-    fn ahead(&self, next: &[usize], to_come: &[usize], from: u64) -> Vec<usize> {
+    fn ahead(&self, next: &[usize], to_come: &[usize], worthwhile: Duration) -> Vec<usize> {
         let to_come: Vec<&Owned> = to_come.iter().map(|i| &self.data[*i]).collect();
         let coming = Coming::new(&self.operands(next), self.r);
-        let Some(found) = coming.write_backs(&self.resources, &Reads(&to_come), from) else { return Vec::new() };
+        let Some(found) = coming.write_backs(&self.resources, &Reads(&to_come), worthwhile) else { return Vec::new() };
         let before = self.on_host();
         found.make();
         self.on_host().into_iter().filter(|i| !before.contains(i)).collect()
@@ -62,7 +63,7 @@ fn what_is_written_ahead_is_what_an_eviction_would_have_had_to() {
         for (to_come, next) in futures.iter().flat_map(|future| [(future, &[4][..]), (future, &[4, 5])]) {
             let case = format!("dirty {dirty_ones:?}, next {next:?}, then {to_come:?}");
             let four = Four::new(&dirty_ones);
-            let written = four.ahead(next, to_come, 1);
+            let written = four.ahead(next, to_come, Duration::ZERO);
             assert!(four.gone().is_empty(), "{case}: only copied");
             let copies = four.write_backs();
             let to_come: Vec<&Owned> = to_come.iter().map(|i| &four.data[*i]).collect();
@@ -75,11 +76,11 @@ fn what_is_written_ahead_is_what_an_eviction_would_have_had_to() {
 }
 
 #[test]
-fn nothing_is_written_ahead_where_little_is_missing_or_the_call_is_there() {
+fn nothing_is_written_ahead_where_copies_take_no_time_or_the_call_is_there() {
     let four = Four::new(&[0, 1, 2, 3]);
-    assert!(four.ahead(&[4], &[], BLOCK as u64 + 1).is_empty());
-    assert!(four.ahead(&[0, 1], &[], 1).is_empty(), "both have a place");
-    assert_eq!(four.ahead(&[4, 0], &[], BLOCK as u64), [1], "one's own operand is no victim");
+    assert!(four.ahead(&[4], &[], Duration::from_secs(1)).is_empty());
+    assert!(four.ahead(&[0, 1], &[], Duration::ZERO).is_empty(), "both have a place");
+    assert_eq!(four.ahead(&[4, 0], &[], Duration::ZERO), [1], "one's own operand is no victim");
 }
 
 #[test]
@@ -87,6 +88,6 @@ fn what_is_used_counts_as_a_victim_and_is_not_touched() {
     let four = Four::new(&[0, 1, 2, 3]);
     let used = bring(&four.operands(&[2]), four.r, &()).unwrap();
     // 2 was used last now, so it is the last to go.
-    assert_eq!(four.ahead(&[4, 5], &[0, 1], 1), [3], "3, and then 2, which are needed by nobody");
+    assert_eq!(four.ahead(&[4, 5], &[0, 1], Duration::ZERO), [3], "3, and then 2, which are needed by nobody");
     drop(used);
 }
