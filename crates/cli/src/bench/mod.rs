@@ -7,7 +7,8 @@
 //! | [`apps`] | applications by memory mode, heap and way to allocate |
 //! | [`rounds`] | contenders in rounds, and what many measurements come to |
 //! | [`subject`] | the operations that are measured, each a closure |
-//! | [`queued`] | those among them that go through a queue, or have to make room |
+//! | [`queued`] | those among them that go through a queue |
+//! | [`room`] | those that have to make room on a device |
 //! | [`overhead`] | time, instructions and bytes of each, beside its target |
 //! | [`single_step`] | exact instruction counts, by tracing a child |
 //! | [`stopwatch`] | a clock that stands still meanwhile |
@@ -21,6 +22,7 @@ mod chain;
 mod dataflow;
 mod overhead;
 mod queued;
+mod room;
 mod rounds;
 mod single_step;
 mod stopwatch;

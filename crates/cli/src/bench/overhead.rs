@@ -1,7 +1,7 @@
 //! `rimms bench overhead`: the runtime's own costs, each beside its target.
 
 use super::subject::{SUBJECTS, Subject};
-use super::{bytes, queued, single_step};
+use super::{bytes, room, single_step};
 use crate::output::{self, Failure};
 use anyhow::Result;
 use comfy_table::Table;
@@ -98,7 +98,7 @@ pub(super) fn run(json: bool, quick: bool) -> Result<String, Failure> {
     lines.push(bytes("bookkeeping of a datum", bytes::per_datum()?, 256.0));
     lines.push(bytes("bookkeeping of a leaf", bytes::per_leaf()?, 64.0));
     lines.push(Line {
-        copies: Some(queued::loads_of_a_cycle()? as f64),
+        copies: Some(room::loads_of_a_cycle()? as f64),
         target_copies: Some(28.0),
         ..Line::new("12 blocks in room for 4, 3 times round: copies in")
     });

@@ -1,12 +1,12 @@
-//! Calls that are not waited for, calls through a worker, and calls that have to make room.
+//! Calls that are not waited for, and calls through a worker.
 
 use super::stopwatch::Stopwatch;
 use super::subject::{Prepared, nothing, runtime};
-use anyhow::{Context, Result, anyhow};
-use rimms::device::gated::{Gate, Gated};
+use anyhow::{Result, anyhow};
+use rimms::device::gated::Gate;
 use rimms::device::sim::Sim;
 use rimms::op::{KernelArgs, UserOp};
-use rimms::{HeteData, Runtime, arg, arg_mut};
+use rimms::{Runtime, arg, arg_mut};
 use std::hint::black_box;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
@@ -145,32 +145,4 @@ pub(super) fn refusal() -> Result<Prepared> {
         }
         start.elapsed()
     }))
-}
-
-/// Copies to a device with room for 4 of 12 equal blocks, which calls use in turn, three times round. All calls are
-/// known before the first one runs; 28 copies are the fewest that their order allows.
-pub(super) fn loads_of_a_cycle() -> Result<u64> {
-    const BYTES: usize = 1024;
-    let gate = Gate::default();
-    let acc = Gated::new(Sim::acc("acc0", 4 * BYTES as u64, Default::default())?, gate.clone());
-    let rt = Runtime::builder().cpus(0).device(acc).build()?;
-    let mut blocks: Vec<HeteData<u8>> = (0..12).map(|_| rt.alloc(BYTES)).collect::<rimms::Result<_>>()?;
-    for block in &mut blocks {
-        block.overwrite()?.fill(1)?;
-    }
-    let op = UserOp::builder("count up").inout::<u8>().on_sim(|k| {
-        k.output::<u8>(0)?.iter_mut().for_each(|v| *v += 1);
-        Ok(())
-    });
-    let call = op.build()?.call();
-    for _ in 0..3 {
-        for block in &mut blocks {
-            rt.call(&call, &mut [arg_mut(block)])?;
-        }
-    }
-    gate.open();
-    rt.finish()?;
-    let loads = rt.counters().host_to_device().copies;
-    let is_right = |block: &HeteData<u8>| block.read().is_ok_and(|v| v.iter().all(|v| *v == 4));
-    blocks.iter().all(is_right).then_some(loads).context("a block that was evicted came back wrong")
 }

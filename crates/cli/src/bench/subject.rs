@@ -1,7 +1,7 @@
 //! What is measured. Each subject is prepared once and then run any number of times.
 
-use super::queued;
 use super::stopwatch::Stopwatch;
+use super::{queued, room};
 use anyhow::{Context, Result};
 use rimms::op::{Call, UserOp};
 use rimms::{Complex32, HeteData, ResourceId, Runtime, arg, arg_mut, sched};
@@ -44,14 +44,14 @@ pub(super) struct Subject {
 }
 
 impl Subject {
-    /// Does each run wait for threads to park?
+    /// Does each run wait for threads to park, or for a device that takes its time?
     pub(super) fn is_slow(&self) -> bool {
-        matches!(self.id, "park" | "worker-parked")
+        matches!(self.id, "park" | "worker-parked" | "room" | "room-ahead")
     }
 
     /// Is all of it done by the thread whose instructions can be counted?
     pub(super) fn counts_instructions(&self) -> bool {
-        !matches!(self.id, "queued-all" | "worker" | "park" | "worker-parked")
+        !matches!(self.id, "queued-all" | "worker" | "park" | "worker-parked" | "room" | "room-ahead")
     }
 }
 
@@ -193,6 +193,28 @@ pub(super) const SUBJECTS: &[Subject] = &[
         target_over: None,
         target_instructions: None,
         prepare: queued::refusal,
+        counted: None,
+    },
+    Subject {
+        id: "room",
+        what: "a call that drives out a block, on a slow device",
+        per_run: room::CALLS,
+        above: None,
+        target_ns: None,
+        target_over: None,
+        target_instructions: None,
+        prepare: || room::calls_that_drive_out(false),
+        counted: None,
+    },
+    Subject {
+        id: "room-ahead",
+        what: "the same, written back beside the call before",
+        per_run: room::CALLS,
+        above: None,
+        target_ns: None,
+        target_over: Some(("room", 0.9)),
+        target_instructions: None,
+        prepare: || room::calls_that_drive_out(true),
         counted: None,
     },
     Subject {
