@@ -10,9 +10,9 @@ use rimms::device::gated::Gate;
 use rimms::device::sim::Sim;
 use rimms::device::{Device, Operation};
 use rimms::op::UserOp;
-use rimms::{Arg, Cause, Event, HeteData, MemoryMode, Runtime, View, arg_mut};
-use std::sync::Arc;
+use rimms::{Arg, Cause, Event, HeteData, MemoryMode, Runtime, RuntimeBuilder, View, arg_mut};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// Elements of a block: 64 KiB.
@@ -32,7 +32,11 @@ struct Full {
 
 impl Full {
     fn new(device: Arc<dyn Device>, mode: MemoryMode) -> Self {
-        let rt = Runtime::builder()
+        Self::on(Runtime::builder(), device, mode)
+    }
+
+    fn on(builder: RuntimeBuilder, device: Arc<dyn Device>, mode: MemoryMode) -> Self {
+        let rt = builder
             .cpus(0)
             .shared_device(device)
             .memory_mode(mode)
@@ -201,6 +205,27 @@ fn data_and_runtime_may_go_while_room_is_made() {
     drop(rt);
     opens.join().unwrap();
     assert_eq!(device.usage().blocks, 0);
+}
+
+#[test]
+fn the_watchdog_says_that_a_call_waits_for_a_write_back() {
+    let (late, told) = (Gate::default(), Arc::new(Mutex::new(String::new())));
+    let (wait, tell, downloads) = (late.clone(), told.clone(), AtomicUsize::new(0));
+    let device = Hooked::new(acc(), false, move |operation| {
+        if operation == Operation::Download && downloads.fetch_add(1, SeqCst) == 1 {
+            wait.pass();
+        }
+    });
+    let builder =
+        Runtime::builder().watchdog(Duration::from_millis(50), move |report| *tell.lock().unwrap() = report.into());
+    let (mut full, gate) = (Full::on(builder, Arc::new(device), MemoryMode::ValidSet), Gate::default());
+    let events = full.busy(3, 5, &gate);
+    until(|| late.waiting() == 1);
+    gate.open();
+    until(|| told.lock().unwrap().contains("waits for a write-back from acc0"));
+    late.open();
+    full.rt.wait_all(&events).unwrap();
+    full.assert_all_right(&[0.0, 1.0, 2.0, 23.0, 4.0, 5.0]);
 }
 
 /// One call: `y = 5 a - b`, on the whole or on quarters, on one of two accelerators.

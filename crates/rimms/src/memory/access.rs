@@ -270,7 +270,7 @@ impl Node {
         let (from, _) = place_on(locked.get(), r, self)?;
         let _claim = locked.claim(with_host(r), *self.region());
         drop(locked);
-        transfer::make(datum, self.region(), Move { from, to, host_is_current: false }, Cause::Output)?;
+        transfer::make(datum, self.region(), Move { from, to, host_is_current: false }, Cause::Output, false)?;
         Ok(())
     }
 

@@ -116,7 +116,8 @@ pub(super) fn evict(victim: &Candidate, r: ResourceId, way: Way) -> Result<Outco
     let found = Found::look(locked.get(), datum.root(), r, &region);
     drop(locked);
     let Found { mut leaves, copies } = found?;
-    let copied = copies.make(datum, Cause::Eviction, &mut |leaf, _| leaves.written(leaf));
+    let beside_calls = way == Way::Keep || datum.resources.device(r).queues_launches();
+    let copied = copies.make(datum, Cause::Eviction, beside_calls, &mut |leaf, _| leaves.written(leaf));
     let may_go = copied.is_ok() && way != Way::Keep;
     let outcome = leaves.give_up(datum.lock(), r, victim.address, may_go);
     copied.map(|()| outcome)

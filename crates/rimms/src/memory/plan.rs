@@ -59,13 +59,19 @@ impl<'a> Copies<'a> {
         })
     }
 
-    /// Makes them, and says of each leaf when its bytes have arrived.
+    /// Makes them, and says of each leaf when its bytes have arrived. What is copied beside calls tells nothing of the link.
     ///
     /// # Errors
     /// The first that fails; the rest are not made.
-    pub(super) fn make(self, datum: &Datum, cause: Cause, arrived: &mut dyn FnMut(&Node, Way)) -> Result<()> {
+    pub(super) fn make(
+        self,
+        datum: &Datum,
+        cause: Cause,
+        beside_calls: bool,
+        arrived: &mut dyn FnMut(&Node, Way),
+    ) -> Result<()> {
         for copy in self.0 {
-            let way = transfer::make(datum, &copy.region, copy.step, cause)?;
+            let way = transfer::make(datum, &copy.region, copy.step, cause, beside_calls)?;
             copy.leaves.iter().for_each(|leaf| arrived(leaf, way));
         }
         Ok(())
@@ -115,7 +121,7 @@ impl<'a> Plan<'a> {
             maintain(datum, writer, r, leaf)?;
             read(leaf, Way::Direct);
         }
-        self.copies.make(datum, cause, &mut |leaf, way| read(leaf, way))
+        self.copies.make(datum, cause, false, &mut |leaf, way| read(leaf, way))
     }
 }
 

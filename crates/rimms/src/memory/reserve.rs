@@ -356,7 +356,7 @@ impl<'a> Reserve<'a, '_> {
             Ok(())
         })?;
         drop(locked);
-        copies.make(datum, Cause::Gather, &mut |_, _| {})
+        copies.make(datum, Cause::Gather, false, &mut |_, _| {})
     }
 
     /// Gives back a place that was made for nothing, unless it holds bytes, or others use it by now.

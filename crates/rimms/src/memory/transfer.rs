@@ -68,7 +68,7 @@ fn host_start(span: &Span) -> NonNull<u8> {
 /// Called by whoever has claimed the target, having found it stale: nobody reads it meanwhile, nor writes it; and
 /// nobody writes the source, since accesses that conflict are kept apart by the program's borrows and by the order of
 /// its calls. The caller holds the blocks at both ends.
-pub(super) fn make(datum: &Datum, region: &Region, step: Move, cause: Cause) -> Result<Way> {
+pub(super) fn make(datum: &Datum, region: &Region, step: Move, cause: Cause, beside_calls: bool) -> Result<Way> {
     let Move { from, to, host_is_current } = step;
     let resources: &Resources = &datum.resources;
     let device = |r: ResourceId| resources.device(r);
@@ -82,10 +82,9 @@ pub(super) fn make(datum: &Datum, region: &Region, step: Move, cause: Cause) -> 
     }
     let at = |r: ResourceId| if r.is_host() { None } else { resources.operation(r) };
     let _operations = (at(from.resource), at(to.resource));
-    // What is still queued is no part of what the copy takes; the copy itself is. To measure what is written back would mean to
-    // wait for calls that it has nothing to do with, and so would what needs its room.
-    let is_beside_calls = cause == Cause::Eviction && device(from.resource).queues_launches();
-    let is_measured = !is_beside_calls && resources.links.is_due(from.resource, to.resource, bytes);
+    // What is still queued is no part of what the copy takes; the copy itself is. To measure what is copied beside calls would mean
+    // to wait for them, or to count them in.
+    let is_measured = !beside_calls && resources.links.is_due(from.resource, to.resource, bytes);
     let finish = || {
         let mut ends = [from.resource, to.resource].into_iter().filter(|r| is_measured && !r.is_host());
         ends.try_for_each(|r| device(r).finish().map_err(failed))
@@ -112,9 +111,9 @@ pub(super) fn make(datum: &Datum, region: &Region, step: Move, cause: Cause) -> 
             Err(e) if e.kind == DeviceErrorKind::Unsupported => {
                 let host = Place { resource: ResourceId::HOST, span: datum.host_span(region) };
                 if !host_is_current {
-                    make(datum, region, Move { to: host, ..step }, cause)?;
+                    make(datum, region, Move { to: host, ..step }, cause, beside_calls)?;
                 }
-                make(datum, region, Move { from: host, ..step }, cause)?;
+                make(datum, region, Move { from: host, ..step }, cause, beside_calls)?;
                 return Ok(if host_is_current { Way::Direct } else { Way::ThroughHost });
             }
             Err(e) => return Err(failed(e)),

@@ -96,9 +96,11 @@ impl Hand {
 
     /// From here on it is at nothing.
     #[inline]
-    pub(super) fn settle(&self) {
+    pub(super) fn settle(&self, pe: &Pe) {
         if self.is_asked.take() {
+            pe.queue.set_waiting_for_hand(true);
             self.desk.settle();
+            pe.queue.set_waiting_for_hand(false);
         }
     }
 }

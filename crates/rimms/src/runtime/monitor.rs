@@ -234,6 +234,10 @@ impl Shared {
             if let Some(ticket) = pe.queue.waits_for() {
                 let _ = write!(report, " waits for {}", call(ticket));
             }
+            if pe.queue.waits_for_hand() {
+                let device = &self.resources.device(pe.resource).info().name;
+                let _ = write!(report, " waits for a write-back from {device}");
+            }
         }
         for waiter in order.waiting() {
             let _ = write!(report, "\n  thread {} waits for {}", waiter.thread, call(waiter.on));

@@ -14,7 +14,7 @@ use crate::sync::Padded;
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// A call in flight: all it needs, and nothing of whoever submitted it.
 pub(super) struct Work {
@@ -39,6 +39,8 @@ pub(super) struct Queue {
     batch: Padded<Mutex<VecDeque<Work>>>,
     /// The ticket that the worker is waiting for now; 0 for none.
     waits_for: AtomicU64,
+    /// Does it wait for its second hand?
+    waits_for_hand: AtomicBool,
     /// What the worker is at, where somebody watches.
     running: Mutex<Option<Arc<Task>>>,
 }
@@ -130,6 +132,14 @@ impl Queue {
 
     pub(super) fn set_waiting(&self, ticket: Option<Ticket>) {
         self.waits_for.store(ticket.map_or(0, Ticket::to_bits), Relaxed);
+    }
+
+    pub(super) fn set_waiting_for_hand(&self, waits: bool) {
+        self.waits_for_hand.store(waits, Relaxed);
+    }
+
+    pub(super) fn waits_for_hand(&self) -> bool {
+        self.waits_for_hand.load(Relaxed)
     }
 
     pub(super) fn waits_for(&self) -> Option<Ticket> {

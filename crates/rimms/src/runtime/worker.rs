@@ -150,7 +150,7 @@ fn execute(shared: &Shared, at: usize, pe: &Pe, work: &Work, task: Option<&Task>
             pe.queue.set_waiting(None);
         }
     }
-    hand.settle();
+    hand.settle(pe);
     shared.execute(at, pe, &job(work, task, Some(hand)))
 }
 

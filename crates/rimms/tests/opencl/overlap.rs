@@ -5,7 +5,7 @@
 //! the host's memory and in threads of their own.
 #![allow(unsafe_code)]
 
-use crate::suite::devices;
+use crate::suite::{Small, devices};
 use rimms::device::opencl::{Memory, OpenCl};
 use rimms::device::{Device, HostTarget, Operand, Rows, Span, sim::HeapKind};
 use rimms::op::{Call, ClLaunch, Role, UserOp};
@@ -14,12 +14,13 @@ use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// Times that the kernel looks: seconds, if it sees nothing.
-const PATIENCE: u64 = 2_000_000_000;
+const PATIENCE: u64 = 20_000_000_000;
 /// Floats in a block.
 const N: usize = 4096;
 const BYTES: usize = 4 * N;
 
-const WAYS: [Memory; 2] = [Memory::Driver, Memory::Slab { bytes: 4 * BYTES as u64, heap: HeapKind::TwoLevel }];
+/// Of a slab copies out go by the one queue.
+const SLAB: Memory = Memory::Slab { bytes: 4 * BYTES as u64, heap: HeapKind::TwoLevel };
 
 /// Kernels look at it while they run.
 struct Sign(AtomicI32);
@@ -87,35 +88,33 @@ fn ramp_at(factor: f32, i: usize) -> [u8; 4] {
 #[test]
 #[ignore = "run once a driver"]
 fn a_copy_out_does_not_wait_for_kernels_on_other_blocks() {
-    for memory in WAYS {
-        let device = devices(memory).remove(0);
-        let [early, late] = [0; 2].map(|_| device.allocate(BYTES as u64).unwrap());
-        let seen = Span::run(device.allocate(4).unwrap(), 4);
-        let sign = Sign::new();
-        launch(&device, &ramp(2.0), Span::run(early, BYTES));
-        launch(&device, &sign.wait(), seen);
-        launch(&device, &ramp(3.0), Span::run(late, BYTES));
-        let found = download(&device, Span::run(early, BYTES));
-        // Every second of its numbers.
-        let rows = Rows { rows: N / 2, row_bytes: 4, pitch: 8 };
-        let mut half = vec![0; BYTES];
-        let mut target = HostTarget::rows_of(&mut half, rows).unwrap();
-        device.download(&Span { address: early, rows }, &mut target).unwrap();
-        // As an eviction does.
-        device.free(early).unwrap();
-        sign.give();
-        let last = download(&device, Span::run(late, BYTES));
-        assert_eq!(
-            download(&device, seen),
-            1_i32.to_ne_bytes(),
-            "{memory:?}: the copy, or giving the block back, waited for the kernel"
-        );
-        for (i, (early, late)) in found.chunks(4).zip(last.chunks(4)).enumerate() {
-            assert_eq!((early, late), (&ramp_at(2.0, i)[..], &ramp_at(3.0, i)[..]), "{memory:?}: element {i}");
-        }
-        for (i, half) in half.chunks(8).enumerate() {
-            assert_eq!(half[..4], ramp_at(2.0, 2 * i), "{memory:?}: element {}", 2 * i);
-        }
+    let device = devices(Memory::Driver).remove(0);
+    let [early, late] = [0; 2].map(|_| device.allocate(BYTES as u64).unwrap());
+    let seen = Span::run(device.allocate(4).unwrap(), 4);
+    let sign = Sign::new();
+    launch(&device, &ramp(2.0), Span::run(early, BYTES));
+    launch(&device, &sign.wait(), seen);
+    launch(&device, &ramp(3.0), Span::run(late, BYTES));
+    let found = download(&device, Span::run(early, BYTES));
+    // Every second of its numbers.
+    let rows = Rows { rows: N / 2, row_bytes: 4, pitch: 8 };
+    let mut half = vec![0; BYTES];
+    let mut target = HostTarget::rows_of(&mut half, rows).unwrap();
+    device.download(&Span { address: early, rows }, &mut target).unwrap();
+    // As an eviction does.
+    device.free(early).unwrap();
+    sign.give();
+    let last = download(&device, Span::run(late, BYTES));
+    assert_eq!(
+        download(&device, seen),
+        1_i32.to_ne_bytes(),
+        "the copy, or giving the block back, waited for the kernel"
+    );
+    for (i, (early, late)) in found.chunks(4).zip(last.chunks(4)).enumerate() {
+        assert_eq!((early, late), (&ramp_at(2.0, i)[..], &ramp_at(3.0, i)[..]), "element {i}");
+    }
+    for (i, half) in half.chunks(8).enumerate() {
+        assert_eq!(half[..4], ramp_at(2.0, 2 * i), "element {}", 2 * i);
     }
 }
 
@@ -123,7 +122,7 @@ fn a_copy_out_does_not_wait_for_kernels_on_other_blocks() {
 #[test]
 #[ignore = "run once a driver"]
 fn a_copy_out_waits_for_kernels_on_its_own_block() {
-    for memory in WAYS {
+    for memory in [Memory::Driver, SLAB] {
         let device = devices(memory).remove(0);
         let block = device.allocate(BYTES as u64).unwrap();
         let sign = Sign::new();
@@ -140,8 +139,11 @@ fn a_copy_out_waits_for_kernels_on_its_own_block() {
     }
 }
 
-fn runtime(memory: Memory) -> Runtime {
-    let builder = Runtime::builder().cpus(0).memory_mode(MemoryMode::ValidSet).device(devices(memory).remove(0));
+/// With this much room.
+fn runtime(room: u64) -> Runtime {
+    let device = devices(Memory::Driver).remove(0);
+    let device = Small { info: device.info().clone(), device, room };
+    let builder = Runtime::builder().cpus(0).memory_mode(MemoryMode::ValidSet).device(device);
     // A policy that measures nothing, and so waits for no launch.
     builder.policy(sched::by_name("round-robin").unwrap()).build().unwrap()
 }
@@ -150,7 +152,7 @@ fn runtime(memory: Memory) -> Runtime {
 #[test]
 #[ignore = "run once a driver"]
 fn what_is_evicted_is_written_back_beside_a_kernel() {
-    let rt = runtime(WAYS[1]);
+    let rt = runtime(4 * BYTES as u64);
     let mut data: Vec<_> = (0..5).map(|_| rt.alloc::<f32>(N).unwrap()).collect();
     let mut seen = rt.alloc::<i32>(1).unwrap();
     let sign = Sign::new();
@@ -176,22 +178,19 @@ fn what_is_evicted_is_written_back_beside_a_kernel() {
 #[test]
 #[ignore = "run once a driver"]
 fn a_guard_does_not_wait_for_kernels_on_other_data() {
-    for memory in WAYS {
-        let rt = runtime(memory);
-        let (mut x, mut seen) = (rt.alloc::<f32>(N).unwrap(), rt.alloc::<i32>(1).unwrap());
-        let look =
-            |x: &rimms::HeteData<f32>, factor: f32| assert_eq!(x.read().unwrap()[N - 1], factor * (N - 1) as f32);
-        for i in 0..17 {
-            rt.call(&ramp(i as f32), &mut [arg_mut(&mut x)]).unwrap();
-            look(&x, i as f32);
-        }
-        let sign = Sign::new();
-        rt.call(&ramp(0.5), &mut [arg_mut(&mut x)]).unwrap();
-        rt.call(&sign.wait(), &mut [arg_mut(&mut seen)]).unwrap();
-        // Before that the guard may come first.
-        until(|| rt.counters().calls("opencl0") == 19);
-        look(&x, 0.5);
-        sign.give();
-        assert_eq!(seen.read().unwrap()[0], 1, "{memory:?}: the guard waited for the kernel");
+    let rt = runtime(u64::MAX);
+    let (mut x, mut seen) = (rt.alloc::<f32>(N).unwrap(), rt.alloc::<i32>(1).unwrap());
+    let look = |x: &rimms::HeteData<f32>, factor: f32| assert_eq!(x.read().unwrap()[N - 1], factor * (N - 1) as f32);
+    for i in 0..17 {
+        rt.call(&ramp(i as f32), &mut [arg_mut(&mut x)]).unwrap();
+        look(&x, i as f32);
     }
+    let sign = Sign::new();
+    rt.call(&ramp(0.5), &mut [arg_mut(&mut x)]).unwrap();
+    rt.call(&sign.wait(), &mut [arg_mut(&mut seen)]).unwrap();
+    // Before that the guard may come first.
+    until(|| rt.counters().calls("opencl0") == 19);
+    look(&x, 0.5);
+    sign.give();
+    assert_eq!(seen.read().unwrap()[0], 1, "the guard waited for the kernel");
 }

@@ -3,8 +3,8 @@
 use num_complex::Complex64;
 use rimms::device::opencl::{self, Memory, OpenCl};
 use rimms::device::{
-    Capability, Device, DeviceError, DeviceInfo, HostSource, HostTarget, Lengths, OpSupport, Operand, Span, Usage,
-    conformance,
+    Capability, Device, DeviceError, DeviceErrorKind, DeviceInfo, HostSource, HostTarget, Lengths, OpSupport, Operand,
+    Operation, Span, Usage, conformance,
 };
 use rimms::op::{Call, OpKind};
 use rimms::{Complex32, Runtime, RuntimeBuilder};
@@ -98,17 +98,19 @@ fn small_ops() {
         let ops = OpKind::BUILT_IN.map(|kind| OpSupport { kind, sample: None, lengths });
         let mut info = device.info().clone();
         info.units[0].capability = Capability::only(ops);
-        let report = conformance::ops(&Small { device, info });
+        let report = conformance::ops(&Small { device, info, room: u64::MAX });
         println!("{report}");
         assert!(report.untested.is_empty());
     }
 }
 
-/// A device that declares less than it can do.
+/// A device that declares less than it can do, or has.
 #[derive(Debug)]
-struct Small {
-    device: OpenCl,
-    info: DeviceInfo,
+pub(crate) struct Small {
+    pub(crate) device: OpenCl,
+    pub(crate) info: DeviceInfo,
+    /// Bytes that may be used.
+    pub(crate) room: u64,
 }
 
 impl Device for Small {
@@ -117,6 +119,11 @@ impl Device for Small {
     }
 
     fn allocate(&self, bytes: u64) -> Result<u64, DeviceError> {
+        let free = self.usage().free;
+        if bytes > free {
+            let kind = DeviceErrorKind::Full { wanted: bytes, free, capacity: self.room };
+            return Err(DeviceError::new(&self.info, Operation::Allocate, kind, "small"));
+        }
         self.device.allocate(bytes)
     }
 
@@ -125,7 +132,16 @@ impl Device for Small {
     }
 
     fn usage(&self) -> Usage {
-        self.device.usage()
+        let usage = self.device.usage();
+        Usage { free: usage.free.min(self.room.saturating_sub(usage.used)), ..usage }
+    }
+
+    fn queues_launches(&self) -> bool {
+        self.device.queues_launches()
+    }
+
+    fn finish(&self) -> Result<(), DeviceError> {
+        self.device.finish()
     }
 
     fn upload(&self, from: &HostSource<'_>, to: &Span) -> Result<(), DeviceError> {

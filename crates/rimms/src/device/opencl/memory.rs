@@ -283,10 +283,11 @@ impl DeviceMemory {
     }
 
     /// By which queue, and through which slots, copies out come after this command: by the second one, once the command is
-    /// over, if more is queued behind it.
+    /// over, if more is queued behind it. But not out of a slab, which is one buffer to the driver: what a second queue reads of one
+    /// that the first one changes, be it elsewhere, OpenCL leaves open.
     fn way_out<'d>(&'d self, driver: &'d Driver, last: u64) -> Raw<(&'d Queue, &'d Mutex<Staging>)> {
         let (queue, [_, out, aside]) = (&*driver.queue, &self.staging);
-        if queue.is_idle() || last >= queue.given() {
+        if self.slab.is_some() || queue.is_idle() || last >= queue.given() {
             return Ok((queue, out));
         }
         let Some(second) = driver.aside() else { return Ok((queue, out)) };
@@ -319,6 +320,10 @@ impl DeviceMemory {
         }
         let done = copy(driver, (start.buffer(), start.offset, &from.rows), (end.buffer(), end.offset, &to.rows));
         end.storage.last_use.note(driver.queue.given());
+        if done.is_err() {
+            // Some rows may be queued.
+            start.storage.last_use.lose_track();
+        }
         done.map(|()| start).map_err(|code| failed(info, Operation::Copy, code))
     }
 }

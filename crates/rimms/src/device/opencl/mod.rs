@@ -9,7 +9,8 @@
 //!   them are direct, unless they have such a buffer: no two devices may work on one at once.
 //! * **Order.** One queue a device, worked off in order. Launches are queued
 //!   and not waited for, nor are small copies in, and those between devices; copies out are, and come after what was queued
-//!   at their block, beside the rest. What fails in between shows at the next operation, and loses the device.
+//!   at their block, beside the rest: for them there is a [second queue](driver::Driver::aside). What fails in between shows at the next
+//!   operation, and loses the device.
 //! * **Kernels** are OpenCL C, in `kernels/`, built on first use and kept on disk. They take
 //!   buffers and offsets, never parts of buffers: drivers differ in which parts they allow, and two in three
 //!   do not check. Only kernels of the user's get parts, where these are aligned, and otherwise a copy.

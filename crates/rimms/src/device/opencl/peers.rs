@@ -2,7 +2,7 @@
 //!
 //! Owns [`Peers`]: the pieces of [memory that the host reaches too](super::svm), by where they lie, and the queues that may
 //! be at them. A piece is known from when it is [listed](Peers::list) until the listing is dropped, before
-//! which its owner has [waited](Peers::finish) for all queues.
+//! which its owner has waited: for what is at the block, or for [all queues](Peers::finish) where others may be at it unseen.
 
 use super::blocks::{Place, Storage};
 use super::queue::Queue;

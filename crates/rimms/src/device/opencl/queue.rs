@@ -30,7 +30,7 @@ pub(super) struct Queue {
     given: AtomicU64,
     over: AtomicU64,
     failure: OnceLock<Code>,
-    /// The one whose turn and failure are this one's too.
+    /// The one whose turn has to be taken too, and that keeps the failures of both.
     first: Option<Arc<Queue>>,
 }
 
@@ -160,6 +160,10 @@ impl Queue {
             let first = self.turn.lock().first;
             self.end_of(first)?;
             failed = failed.or(self.look(&mut self.turn.lock(), number, asked));
+            if self.turn.lock().first == first {
+                // A driver that has waited for it, and does not say how it ended.
+                return driver::finish(self.raw()).map_err(Code);
+            }
         }
         failed.map_or(Ok(()), Err)
     }

@@ -112,7 +112,7 @@ impl Staging {
         self.next = at + 1;
         if let Some(slot) = self.slots.get(at) {
             // How it ended is told by the queue, or was to who asked for it.
-            let _ = queue.wait(slot.user);
+            let _ = queue.reach(slot.user);
         }
         Ok(at)
     }
